@@ -1,0 +1,51 @@
+"""Positions and edge curves for boxes of fixed size. Knows no trace; imports nothing of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tensorviz.views.layout.types import Box, Layout, LayoutError, Link, Point
+
+__all__ = ["ENGINES", "Box", "Layout", "LayoutError", "Link", "Point", "layout"]
+
+ENGINES = ("auto", "graphviz", "layered", "dot")
+DIRECTIONS = ("LR", "TB")
+GRAPHVIZ_LIMIT = 1500
+"""Boxes above which "auto" does not try Graphviz: its time grows faster than the square, ours takes 0.2 s at 3,000."""
+
+
+def layout(
+    boxes: Sequence[Box], edges: Sequence[Link | tuple[Any, Any]], *, engine: str = "auto", direction: str = "LR", timeout: float = 20.0
+) -> Layout:
+    """Place ``boxes`` so that edges run forward, and give every edge a chain of Bezier segments from box to box.
+
+    ``edges`` are ``(tail, head)`` or ``Link(tail, head, port)``, where ``port`` is the distance of the arrival from the middle of the head's side.
+    The same input gives the same output to the last bit. ``engine="auto"`` uses the embedded Graphviz and falls back to our own layered layout
+    (``Layout.note`` says why); a named engine raises :class:`LayoutError` where it cannot do it.
+    """
+    if engine not in ENGINES:
+        raise ValueError(f"engine must be one of {', '.join(map(repr, ENGINES))}, not {engine!r}")
+    if direction not in DIRECTIONS:
+        raise ValueError(f"direction must be one of {', '.join(map(repr, DIRECTIONS))}, not {direction!r}")
+    links = [edge if isinstance(edge, Link) else Link(*edge) for edge in edges]
+    known = {box.id for box in boxes}
+    if len(known) != len(boxes):
+        raise ValueError("two boxes share an id")
+    lost = {end for link in links for end in (link.tail, link.head)} - known
+    if lost:
+        raise ValueError(f"an edge names {min(map(repr, lost))}, which is no box")
+    from tensorviz.views.layout import layered
+
+    if engine == "layered" or not boxes:
+        return layered.place(boxes, links, direction)
+    if engine == "auto" and len(boxes) > GRAPHVIZ_LIMIT:
+        return layered.place(boxes, links, direction, note=f"{len(boxes):,} boxes are laid out without Graphviz")
+    from tensorviz.views.layout import graphviz
+
+    try:
+        return graphviz.place(boxes, links, direction, timeout=timeout, program=engine == "dot")
+    except LayoutError as error:
+        if engine != "auto":
+            raise
+        return layered.place(boxes, links, direction, note=str(error))

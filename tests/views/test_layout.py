@@ -1,0 +1,169 @@
+"""The layouts: boxes never overlap, edges run forward and end where they should, the same input gives the same output."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import sys
+import time
+
+import pytest
+
+from tensorviz.views.layout import Box, Layout, LayoutError, Link, Point, layout
+
+ENGINES = ["graphviz", "layered"]
+
+
+def circuit() -> tuple[list[Box], list[Link]]:
+    """Two leaves: x and b into +, x and + into *."""
+    boxes = [Box("x", 140, 80), Box("b", 140, 60), Box("+", 180, 120), Box("*", 120, 160)]
+    return boxes, [Link("x", "+", -14), Link("b", "+", 14), Link("x", "*", -28), Link("+", "*", 28)]
+
+
+def random_graph(count: int, seed: int) -> tuple[list[Box], list[Link]]:
+    draw = random.Random(seed)
+    boxes = [Box(i, draw.randint(30, 300), draw.randint(30, 200)) for i in range(count)]
+    links = [Link(draw.randrange(max(0, i - 12), i), i, draw.choice([-14, 0, 14])) for i in range(1, count) for _ in range(draw.randint(1, 2))]
+    return boxes, links
+
+
+def overlaps(boxes: list[Box], placed: Layout) -> list[tuple[object, object]]:
+    found = []
+    for a, b in itertools.combinations(boxes, 2):
+        p, q = placed.positions[a.id], placed.positions[b.id]
+        if abs(p.x - q.x) < (a.width + b.width) / 2 - 0.6 and abs(p.y - q.y) < (a.height + b.height) / 2 - 0.6:
+            found.append((a.id, b.id))
+    return found
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("direction", ["LR", "TB"])
+@pytest.mark.parametrize("seed", range(4))
+def test_boxes_never_overlap(engine: str, direction: str, seed: int) -> None:
+    boxes, links = random_graph(40, seed)
+    placed = layout(boxes, links, engine=engine, direction=direction)
+    assert overlaps(boxes, placed) == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_edge_runs_from_the_middle_of_the_tails_right_side_to_its_port_on_the_heads_left_side(engine: str) -> None:
+    boxes, links = circuit()
+    placed = layout(boxes, links, engine=engine)
+    size = {box.id: box for box in boxes}
+    for link, curve in zip(links, placed.splines, strict=True):
+        tail, head = placed.positions[link.tail], placed.positions[link.head]
+        assert len(curve) % 3 == 1
+        assert curve[0] == pytest.approx((tail.x + size[link.tail].width / 2, tail.y), abs=0.6)
+        assert curve[-1] == pytest.approx((head.x - size[link.head].width / 2, head.y + link.port), abs=0.6)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_top_to_bottom_leaves_at_the_bottom_and_arrives_at_the_top(engine: str) -> None:
+    boxes, links = circuit()
+    placed = layout(boxes, links, engine=engine, direction="TB")
+    size = {box.id: box for box in boxes}
+    for link, curve in zip(links, placed.splines, strict=True):
+        tail, head = placed.positions[link.tail], placed.positions[link.head]
+        assert curve[0] == pytest.approx((tail.x, tail.y + size[link.tail].height / 2), abs=0.6)
+        assert curve[-1] == pytest.approx((head.x + link.port, head.y - size[link.head].height / 2), abs=0.6)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_heads_stand_to_the_right_of_their_tails(engine: str) -> None:
+    boxes, links = random_graph(60, 7)
+    placed = layout(boxes, links, engine=engine)
+    assert all(placed.positions[link.tail].x < placed.positions[link.head].x for link in links)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_same_graph_gives_the_same_layout_also_after_another_graph(engine: str) -> None:
+    first = layout(*random_graph(30, 3), engine=engine)
+    layout(*random_graph(50, 4), engine=engine)
+    assert layout(*random_graph(30, 3), engine=engine) == first
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_two_uses_of_one_operand_are_two_edges_that_end_apart(engine: str) -> None:
+    placed = layout([Box("x", 60, 40), Box("*", 60, 60)], [Link("x", "*", -14), Link("x", "*", 14)], engine=engine)
+    upper, lower = placed.splines
+    assert upper[0] == lower[0]
+    assert lower[-1].y - upper[-1].y == pytest.approx(28, abs=0.01)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_ports_decide_who_stands_above(engine: str) -> None:
+    boxes = [Box("a", 60, 40), Box("b", 60, 40), Box("op", 60, 80)]
+    placed = layout(boxes, [Link("a", "op", 14), Link("b", "op", -14)], engine=engine)
+    assert placed.positions["b"].y < placed.positions["a"].y
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_cycle_between_collapsed_groups_is_laid_out(engine: str) -> None:
+    boxes = [Box(i, 50, 50) for i in range(4)]
+    placed = layout(boxes, [(0, 1), (1, 2), (2, 1), (2, 3), (3, 0)], engine=engine)
+    assert len(placed.positions) == 4
+    assert overlaps(boxes, placed) == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_one_box_and_no_box_are_fine(engine: str) -> None:
+    assert layout([Box("a", 30, 20)], [], engine=engine).positions["a"] == pytest.approx((15, 10), abs=1)
+    assert layout([], [], engine=engine).positions == {}
+
+
+def test_a_bend_goes_around_the_box_in_between() -> None:
+    boxes = [Box(0, 60, 40), Box(1, 60, 200), Box(2, 60, 60)]
+    placed = layout(boxes, [Link(0, 1), Link(0, 2, -14), Link(1, 2, 14)], engine="layered")
+    middle = placed.positions[1]
+    inside = [p for p in placed.splines[1] if abs(p.x - middle.x) < 30 and abs(p.y - middle.y) < 100]
+    assert inside == []
+
+
+def test_an_engine_that_is_not_there_is_replaced_and_the_note_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tensorviz.views.layout import graphviz
+
+    monkeypatch.setattr(graphviz, "_instance", None)
+    monkeypatch.setitem(sys.modules, "wasmtime", None)
+    placed = layout(*circuit())
+    assert placed.engine == "layered"
+    assert placed.note is not None
+    assert "not available" in placed.note
+    with pytest.raises(LayoutError, match="not available"):
+        layout(*circuit(), engine="graphviz")
+
+
+def test_a_time_limit_stops_graphviz_and_the_next_graph_is_laid_out_again() -> None:
+    boxes, links = random_graph(1200, 1)
+    began = time.perf_counter()
+    placed = layout(boxes, links, timeout=0.05)
+    assert time.perf_counter() - began < 5
+    assert placed.engine == "layered"
+    assert placed.note == "Graphviz took longer than 0.05 s"
+    assert layout(*circuit()).engine == "graphviz"
+
+
+def test_a_long_chain_is_laid_out_in_seconds() -> None:
+    boxes = [Box(i, 60, 40) for i in range(3000)]
+    began = time.perf_counter()
+    placed = layout(boxes, [(i, i + 1) for i in range(2999)])
+    assert time.perf_counter() - began < 5
+    assert placed.engine == "layered"
+
+
+def test_wrong_options_list_the_choices() -> None:
+    with pytest.raises(ValueError, match="'auto', 'graphviz', 'layered', 'dot'"):
+        layout([Box(0, 1, 1)], [], engine="neato")
+    with pytest.raises(ValueError, match="'LR', 'TB'"):
+        layout([Box(0, 1, 1)], [], direction="RL")
+    with pytest.raises(ValueError, match="no box"):
+        layout([Box(0, 1, 1)], [(0, 1)])
+
+
+def test_the_program_dot_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(LayoutError, match='engine="graphviz" needs none'):
+        layout(*circuit(), engine="dot")
+
+
+def test_points_are_named() -> None:
+    assert Point(1, 2).x == 1
