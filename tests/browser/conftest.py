@@ -1,0 +1,140 @@
+"""Fixtures for tests in a real Chromium. Every page must end without console errors and without a request to anywhere else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from browser.book import App, Book, Server, Watch
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+FLAGS = [
+    "--no-sandbox",  # containers run as root
+    "--disable-gpu",
+    "--disable-dev-shm-usage",  # /dev/shm is small in containers
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    # Nothing but this machine has an address: a page that asks a CDN fails here as it would on a train.
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost",
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium, headless=True, args=FLAGS)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="session")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[App], Server]]:
+    """One server an application, started when first asked for."""
+    running: dict[App, Server] = {}
+
+    def get(app: App) -> Server:
+        if app not in running:
+            running[app] = Server(app, tmp_path_factory.mktemp(app)).start()
+        return running[app]
+
+    yield get
+    for server in running.values():
+        server.stop()
+
+
+@pytest.fixture
+def new_server(tmp_path: Path) -> Iterator[Callable[[App], Server]]:
+    """A server that no other test has used: another machine, as far as trust is concerned."""
+    running: list[Server] = []
+
+    def start(app: App = "lab") -> Server:
+        running.append(Server(app, tmp_path / f"server{len(running)}").start())
+        return running[-1]
+
+    yield start
+    for server in running:
+        server.stop()
+
+
+OpenNotebook = Callable[..., Book]
+
+
+@pytest.fixture
+def open_notebook(browser: Browser, servers: Callable[[App], Server], request: pytest.FixtureRequest) -> Iterator[OpenNotebook]:
+    """``open_notebook(["code", ...])`` or ``open_notebook(path)``, with ``app="notebook"`` for Notebook 7.
+
+    At the end of the test every page is checked for console errors and foreign requests, and its kernel ended.
+    """
+    opened: list[Book] = []
+    slug = re.sub(r"\W+", "-", request.node.name).strip("-")
+
+    def open_(
+        what: Sequence[str] | Path,
+        *,
+        app: App = "lab",
+        server: Server | None = None,
+        kernel: bool = True,
+        width: int = 1280,
+        height: int = 900,
+        color_scheme: Literal["light", "dark"] = "light",
+    ) -> Book:
+        where = server or servers(app)
+        if isinstance(what, Path):
+            name = what.name
+            if what.parent != where.root:
+                name = f"{slug}-{len(opened)}.ipynb"
+                (where.root / name).write_bytes(what.read_bytes())
+                data = what.parent / "data"
+                if data.is_dir():
+                    (where.root / "data").mkdir(exist_ok=True)
+                    for file in data.iterdir():
+                        (where.root / "data" / file.name).write_bytes(file.read_bytes())
+        else:
+            name = where.write(f"{slug}-{len(opened)}.ipynb", what).name
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=color_scheme)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        watch = Watch(page, (where.base, where.base.replace("http", "ws", 1)))
+        book = Book(where, context, page, watch, name)
+        opened.append(book)
+        page.goto(where.url(name))
+        book.wait_ready(kernel)
+        return book
+
+    yield open_
+    for book in opened:
+        book.close()
+    for book in opened:
+        book.watch.verify()
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Callable[[Path], Page]]:
+    """``open_page(path)``: a file opened from disk with the network off, under the same watch."""
+    opened: list[tuple[BrowserContext, Watch]] = []
+
+    def open_(path: Path, *, width: int = 1280, height: int = 900, color_scheme: Literal["light", "dark"] = "light") -> Page:
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=color_scheme, offline=True)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        opened.append((context, Watch(page, ("file:",))))
+        page.goto(path.resolve().as_uri())
+        return page
+
+    yield open_
+    for context, watch in opened:
+        context.close()
+        watch.verify()

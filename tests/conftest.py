@@ -1,0 +1,56 @@
+"""What all tests share: browser tests run last, and whoever lacks a browser is told so loudly."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+CANDIDATES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+def find_chromium() -> str | None:
+    """A Chromium on this machine: ``TENSORVIZ_CHROMIUM`` if set, otherwise the first known name on the path."""
+    named = os.environ.get("TENSORVIZ_CHROMIUM")
+    if named:
+        return named if Path(named).is_file() else None
+    return next((found for name in CANDIDATES if (found := shutil.which(name))), None)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Path of a Chromium. Without one, tests marked ``browser`` are skipped before they get here, except where CI is set."""
+    path = find_chromium()
+    if path is None:
+        pytest.fail("no Chromium found, and CI is set: a green run must mean that the browser tests ran")
+    return path
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # A live Playwright holds an event loop in this thread, which would disturb any other test that runs one. It also
+    # puts the quick failures first.
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    if find_chromium() is not None:
+        return
+    browser = [item for item in items if item.get_closest_marker("browser")]
+    config.stash[missing] = len(browser)
+    if os.environ.get("CI"):
+        return  # the fixture above fails them
+    for item in browser:
+        item.add_marker(pytest.mark.skip(reason="no Chromium found"))
+
+
+missing = pytest.StashKey[int]()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    count = config.stash.get(missing, 0)
+    if count:
+        terminalreporter.section("BROWSER TESTS DID NOT RUN", sep="!", red=True, bold=True)
+        terminalreporter.line(
+            f"{count} tests need Chromium and none was found. Install one (Debian: apt-get install chromium) "
+            "or set TENSORVIZ_CHROMIUM to its path. What a user sees has NOT been tested.",
+            red=True,
+        )
