@@ -1,0 +1,1 @@
+"""The engine: Tensors, the recorded graph and the one backward sweep. It knows no particular op."""

@@ -1,0 +1,214 @@
+"""The one backward sweep: newest node first, shares added in order of arrival, nothing written before the end. Knows no op."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from tensorviz.engine import tensor as tensors
+from tensorviz.engine.graph import Changed, Node, user_frame
+from tensorviz.engine.record import Pass, Write, names_in, source_of
+from tensorviz.engine.tensor import Tensor
+from tensorviz.engine.unbroadcast import can_grow, unbroadcast
+from tensorviz.errors import GraphError, InPlaceError, RuleError, SeedError
+from tensorviz.trace import Trace
+
+
+def backward(roots: Sequence[Tensor], gradients: Sequence[Any] | None = None, *, record: bool = True, frame: FrameType | None = None) -> Trace | None:
+    """One backward pass from several roots; adds to ``.grad`` of the leaves and returns the recorded Trace (None with ``record=False``).
+
+    >>> from tensorviz import tensor
+    >>> x = tensor([1.0, 2.0], requires_grad=True)
+    >>> trace = backward([(x * x).sum()])
+    >>> x.grad
+    array([2., 4.])
+    """
+    roots = list(roots)
+    if not roots:
+        raise GraphError("backward needs at least one Tensor to start from")
+    nodes = [_root(r) for r in roots]
+    seeds = _seeds(nodes, roots, gradients)
+    ops, leaves = reachable(nodes)
+    if tensors.changes.any:
+        refuse_stale(ops)
+    totals: dict[Node, Any] = {}
+    for node, seed in zip(nodes, seeds, strict=True):
+        totals[node] = totals[node] + seed if node in totals else seed
+    pulled: list[tuple[Any, ...]] = []
+    paused = gc.isenabled()
+    if paused:
+        gc.disable()
+    try:
+        sweep(ops, totals, pulled)
+    finally:
+        if paused:
+            gc.enable()
+    leaves.sort(key=_uid)
+    writes = write_gradients(leaves + [n for n in ops if n.rare is not None and n.rare.owner is not None], totals)
+    if not record:
+        return None
+    done = Pass(nodes, seeds, ops, pulled, writes, names_in(frame if frame is not None else user_frame(2)))
+    trace = Trace(done.build)
+    for root in roots:
+        root.trace = trace
+    return trace
+
+
+def _uid(node: Node) -> int:
+    return node.uid
+
+
+def _root(y: Any) -> Node:
+    if not isinstance(y, Tensor):
+        raise GraphError(f"backward starts from a Tensor, got {type(y).__name__}")
+    node = y._current()
+    if not node.requires_grad:
+        why = "it was detached" if node.rare is not None and node.rare.cut is not None else "it was made under no_grad" if node.params.get("no_grad") else "nothing that it depends on requires a gradient"
+        where = source_of(node)
+        raise GraphError(f"backward: {y._what()} has no graph, because {why}{f' ({where})' if where else ''}. Make the leaves with requires_grad=True")
+    return node
+
+
+def _seeds(nodes: Sequence[Node], roots: Sequence[Tensor], gradients: Sequence[Any] | None) -> list[Any]:
+    if gradients is not None and len(gradients) != len(nodes):
+        raise SeedError(f"backward got {len(nodes)} Tensor(s) and {len(gradients)} gradient(s); give one per Tensor (None for one with a single element)")
+    seeds = []
+    for node, root, gradient in zip(nodes, roots, gradients or [None] * len(nodes), strict=True):
+        value = node.value
+        if gradient is None:
+            if value.size != 1:
+                raise SeedError(
+                    f"backward: {root._what()} has shape {value.shape}, so it is no scalar and needs a seed of that shape: backward(gradient=np.ones({value.shape})), or reduce it first, e.g. with sum()"
+                )
+            seed = np.ones(value.shape, value.dtype)
+        else:
+            given = np.asarray(gradient)
+            if given.dtype.kind not in "fiub":
+                raise SeedError(f"backward: the gradient has dtype {given.dtype}, expected real numbers of shape {value.shape}")
+            if given.shape != value.shape:
+                raise SeedError(f"backward: the gradient has shape {given.shape}, expected {value.shape}, the shape of {root._what()}; it is not broadcast")
+            seed = np.array(given, dtype=value.dtype)
+        seeds.append(seed[()] if seed.ndim == 0 else seed)
+    return seeds
+
+
+def reachable(roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+    """The nodes that a gradient reaches from the roots: results, newest first, and leaves."""
+    seen = set(roots)
+    stack = list(seen)
+    ops: list[Node] = []
+    leaves: list[Node] = []
+    while stack:
+        node = stack.pop()
+        if node.op is None:
+            leaves.append(node)
+            continue
+        ops.append(node)
+        for n in node.inputs:
+            if n.requires_grad and n not in seen:
+                seen.add(n)
+                stack.append(n)
+    ops.sort(key=_uid, reverse=True)
+    return ops, leaves
+
+
+def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, ...]]) -> None:
+    """Run every rule once. Shares are added in the order in which their consumers are visited; that order is part of the contract."""
+    get = totals.get
+    for node in ops:
+        g = get(node)
+        if g is None:
+            pulled.append(())
+            continue
+        try:
+            shares = node.op.pull(node, g)  # type: ignore[union-attr]
+        except Exception as error:
+            error.add_note(f"raised by the backward rule of {_at(node)}")
+            raise
+        pulled.append(shares)
+        same = node.same
+        for slot, (inp, share) in enumerate(zip(node.inputs, shares, strict=True)):
+            if share is None:
+                continue
+            if not same:
+                share = fit(node, slot, share)
+            before = get(inp)
+            totals[inp] = share if before is None else before + share
+
+
+def fit(node: Node, slot: int, share: Any) -> Any:
+    """A rule's share in the operand's shape and dtype: unbroadcast where the operand was broadcast, refused where it fits nowise."""
+    value = node.inputs[slot].value
+    if type(share) is not type(value):
+        share = np.asarray(share)
+        if share.ndim == 0:
+            share = share[()]
+    if share.shape != value.shape:
+        if not (node.op.broadcasts and can_grow(value.shape, share.shape)):  # type: ignore[union-attr]
+            raise RuleError(
+                f"the backward rule of {_at(node)} returned for slot {slot} ({node.op.slot_name(slot)}) "  # type: ignore[union-attr]
+                f"a gradient of shape {share.shape}, expected {value.shape}, the operand's shape"
+            )
+        share = unbroadcast(share, value.shape)
+    if share.dtype != value.dtype:
+        if share.dtype.kind not in "fiub":
+            raise RuleError(f"the backward rule of {_at(node)} returned for slot {slot} a gradient of dtype {share.dtype}, expected {value.dtype}")
+        share = share.astype(value.dtype)
+    return share
+
+
+def _at(node: Node) -> str:
+    where = source_of(node)
+    return f"{node.op.name}{f' made at {where}' if where else ''}"  # type: ignore[union-attr]
+
+
+def refuse_stale(ops: Sequence[Node]) -> None:
+    """Raise if a rule about to run saved a value whose Tensor has been changed in place since."""
+    for node in ops:
+        op = node.op
+        assert op is not None
+        for name, (_, slot) in op.saved(node).items():
+            kept = node if slot == -1 else node.inputs[slot] if slot >= 0 else None
+            changed = kept.rare.changed if kept is not None and kept.rare is not None else None
+            if changed is not None and changed.by != node.uid:
+                raise InPlaceError(
+                    f"{op.name} saved {name} for its backward rule, and an in-place {changed.op} modified it afterwards (version 1, saved at version 0).\n"
+                    f"  saved by {op.name}: {source_of(node) or 'source unknown'}\n"
+                    f"  changed by {changed.op}: {_place(changed) or 'source unknown'}\n"
+                    f"Write the change out of place (x = x + ...), or change it after backward."
+                )
+
+
+def _place(changed: Changed) -> Any:
+    from tensorviz.engine.record import locate
+
+    return locate(changed.code, changed.lasti)
+
+
+def write_gradients(nodes: Sequence[Node], totals: dict[Node, Any]) -> list[Write]:
+    """Add to ``.grad`` of the leaves (and of results that retain theirs), in arrays of their own."""
+    writes = []
+    for node in nodes:
+        total = totals.get(node)
+        if total is None:
+            continue
+        owner = node.rare.owner() if node.rare is not None and node.rare.owner is not None else None
+        if owner is None:
+            if node.op is None:
+                writes.append(Write(node, None))
+            continue
+        if node.op is not None and not owner._retain:
+            continue
+        before = owner._grad
+        if before is None:
+            owner._grad = np.array(total)
+            writes.append(Write(node, None))
+        else:
+            kept = before.copy()
+            owner._grad = np.array(before + total, dtype=node.value.dtype)
+            writes.append(Write(node, kept))
+    return writes

@@ -1,0 +1,241 @@
+"""The recorded graph: nodes, the grad mode and scope of the thread, and where in the user's code a node was made. Knows no op."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Generator
+from contextlib import ContextDecorator, contextmanager
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tensorviz.errors import DTypeError
+
+if TYPE_CHECKING:
+    from tensorviz.engine.op import Op
+
+new_uid: Callable[[], int] = itertools.count(1).__next__
+"""Numbers nodes in the order in which they are made, so that the order of the graph needs no search."""
+
+
+class Mode:
+    """What holds for the code that runs now in this thread: is a graph recorded, and under which scope."""
+
+    __slots__ = ("enabled", "scope")
+
+    def __init__(self) -> None:
+        self.enabled = True
+        self.scope = ""
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.mode = Mode()
+
+
+local = _Local()
+
+
+class Rare:
+    """What few nodes have; kept apart so that the common node stays small."""
+
+    __slots__ = ("changed", "cut", "extras", "name", "original", "owner")
+
+    def __init__(self) -> None:
+        self.name: str | None = None
+        self.extras: tuple[Any, ...] = ()
+        self.changed: Changed | None = None
+        self.owner: Callable[[], Any] | None = None
+        self.cut: Callable[[], Node | None] | None = None
+        self.original: Any = None
+
+
+class Changed:
+    """An in-place op that replaced a node's value for its Tensor: who did it, and where."""
+
+    __slots__ = ("by", "code", "lasti", "op")
+
+    def __init__(self, op: str, by: int, code: CodeType | None, lasti: int) -> None:
+        self.op, self.by, self.code, self.lasti = op, by, code, lasti
+
+
+class Node:
+    """One value: a leaf or constant (``op`` is None) or the result of one op. Its value never changes."""
+
+    __slots__ = ("__weakref__", "code", "inputs", "lasti", "op", "params", "rare", "requires_grad", "same", "scope", "tracked", "uid", "value")
+
+    def __init__(
+        self,
+        op: Op | None,
+        inputs: tuple[Node, ...],
+        params: dict[str, Any],
+        value: Any,
+        requires_grad: bool,
+        tracked: bool,
+        same: bool,
+        uid: int,
+        code: CodeType | None,
+        lasti: int,
+        scope: str,
+    ) -> None:
+        self.op = op
+        self.inputs = inputs
+        self.params = params
+        self.value = value
+        self.requires_grad = requires_grad
+        self.tracked = tracked
+        """It depends on something that requires a gradient, though it may carry none itself (a comparison)."""
+        self.same = same
+        """Every operand has the shape and dtype of the result: shares need neither unbroadcast nor cast."""
+        self.uid = uid
+        self.code = code
+        self.lasti = lasti
+        self.scope = scope
+        self.rare: Rare | None = None
+
+    def more(self) -> Rare:
+        """The rare part, made on demand."""
+        if self.rare is None:
+            self.rare = Rare()
+        return self.rare
+
+    @property
+    def name(self) -> str | None:
+        return None if self.rare is None else self.rare.name
+
+    @property
+    def extras(self) -> tuple[Any, ...]:
+        return () if self.rare is None else self.rare.extras
+
+
+NO_PARAMS: dict[str, Any] = {}
+
+
+def is_internal(frame: FrameType) -> bool:
+    """Whether a frame is ours or NumPy's, not the user's."""
+    name = frame.f_globals.get("__name__")
+    return type(name) is str and name.partition(".")[0] in ("tensorviz", "numpy")
+
+
+def user_frame(depth: int) -> FrameType | None:
+    """The nearest frame of the user's code, ``depth`` frames up or further."""
+    frame: FrameType | None = sys._getframe(depth)
+    while frame is not None and is_internal(frame):
+        frame = frame.f_back
+    return frame
+
+
+def leaf(value: Any, *, requires_grad: bool = False, uid: int | None = None, depth: int = 2) -> Node:
+    """A node without inputs, made at the user's current line."""
+    frame = user_frame(depth)
+    code, lasti = (frame.f_code, frame.f_lasti) if frame is not None else (None, -1)
+    return Node(None, (), NO_PARAMS, value, requires_grad, requires_grad, True, new_uid() if uid is None else uid, code, lasti, local.mode.scope)
+
+
+def frozen(array: np.ndarray[Any, Any]) -> Any:
+    """The array as a record may hold it: read-only; a 0-d array becomes its scalar (arithmetic on those is much faster)."""
+    if array.ndim == 0:
+        return array[()]
+    array.flags.writeable = False
+    return array
+
+
+_WEAK = (bool, int, float)
+_NUMPY_1 = np.lib.NumpyVersion(np.__version__) < "2.0.0"
+
+
+def constant(value: Any, like: Any = None) -> Node:
+    """A node for an operand that is no Tensor. What the user can still write to is copied; Python scalars stay weak."""
+    kind = type(value)
+    if kind in _WEAK:
+        if _NUMPY_1 and kind is float and like is not None and np.result_type(like).kind == "f":
+            value = np.result_type(like).type(value)
+        return Node(None, (), NO_PARAMS, value, False, False, True, new_uid(), None, -1, "")
+    if isinstance(value, np.generic):
+        check_dtype(value.dtype)
+        return Node(None, (), NO_PARAMS, value, False, False, True, new_uid(), None, -1, "")
+    array = np.array(value)
+    check_dtype(array.dtype)
+    node = Node(None, (), NO_PARAMS, frozen(array), False, False, True, new_uid(), None, -1, "")
+    if isinstance(value, np.ndarray):
+        node.more().original = value
+    return node
+
+
+def check_dtype(dtype: np.dtype[Any]) -> None:
+    """Tensors hold floats, integers and booleans; anything else is refused by name."""
+    if dtype.kind == "c":
+        raise DTypeError(f"complex numbers have no gradient here (dtype {dtype}); take the real and imaginary parts as two Tensors")
+    if dtype.kind not in "fiub":
+        raise DTypeError(f"a Tensor holds floats, integers or booleans, got dtype {dtype}; check that the nested lists are rectangular and hold numbers only")
+
+
+# ---- grad mode and scopes ---------------------------------------------------------------------------------------
+
+
+class no_grad(ContextDecorator):
+    """Record nothing inside: results carry no gradient. A context manager and a decorator, for this thread only.
+
+    >>> import tensorviz as tv
+    >>> x = tv.tensor(2.0, requires_grad=True)
+    >>> with tv.no_grad():
+    ...     y = x * 3
+    >>> y.requires_grad
+    False
+    """
+
+    def __init__(self) -> None:
+        self._previous: list[bool] = []
+
+    def _recreate_cm(self) -> no_grad:
+        return type(self)()
+
+    def __enter__(self) -> None:
+        self._previous.append(local.mode.enabled)
+        local.mode.enabled = False
+
+    def __exit__(self, *error: object) -> None:
+        local.mode.enabled = self._previous.pop()
+
+
+class enable_grad(no_grad):
+    """Record again inside a :class:`no_grad` block."""
+
+    def __enter__(self) -> None:
+        self._previous.append(local.mode.enabled)
+        local.mode.enabled = True
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded now, in this thread."""
+    return local.mode.enabled
+
+
+@contextmanager
+def scope(name: str) -> Generator[None, None, None]:
+    """Group the nodes made inside under ``name``; nested names join with ``/``.
+
+    >>> import tensorviz as tv
+    >>> x = tv.tensor(2.0, requires_grad=True)
+    >>> with tv.scope("net"), tv.scope("layer1"):
+    ...     y = x * x
+    >>> y.backward().node(y).scope
+    'net/layer1'
+    """
+    if not isinstance(name, str) or not name:
+        raise DTypeError(f"a scope's name is a string with at least one character, got {name!r}")
+    mode = local.mode
+    before = mode.scope
+    mode.scope = f"{before}/{name}" if before else name
+    try:
+        yield
+    finally:
+        mode.scope = before
+
+
+def weak(obj: Any) -> Callable[[], Any]:
+    return weakref.ref(obj)

@@ -1,0 +1,433 @@
+"""The base class of ops and their registry: one class holds everything about an op, the rest is derived. Knows no particular op."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tensorviz.engine.graph import NO_PARAMS, Node, constant, is_internal, local, new_uid
+from tensorviz.errors import OpDefinitionError, ShapeError
+
+REGISTRY: dict[str, Op] = {}
+"""Every op by name."""
+UFUNCS: dict[Any, Op] = {}
+"""NumPy's ufuncs to ops, for ``np.tanh(x)``."""
+REDUCTIONS: dict[Any, Callable[..., Any]] = {}
+"""NumPy's ufuncs to what their ``.reduce`` means, for ``np.add.reduce(x)``."""
+ACCUMULATIONS: dict[Any, Callable[..., Any]] = {}
+"""NumPy's ufuncs to what their ``.accumulate`` means, for ``np.add.accumulate(x)``."""
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+"""NumPy's functions to ours of the same signature, for ``np.sum(x, axis=0)``."""
+METHODS: dict[str, Callable[..., Any]] = {}
+"""Methods of Tensor by name, attached when the Tensor class is made and whenever an op is added."""
+
+Rule = Callable[..., Any]
+
+
+class Op:
+    """One operation. A subclass *is* the op: defining it registers it; an incomplete one is refused there and then.
+
+    A rule (an entry of ``vjps``) is a plain function of ``g``, the gradient of the result, and of the things that it
+    names in its parameters; those names decide what is saved:
+
+    * a slot's name (``a``): that operand's value; ``a_shape``, ``a_dtype``: only its shape or dtype, which is nothing saved;
+    * ``out``: the result; the name of an ``extras`` entry: a value that ``forward`` made for the rule;
+    * the name of a parameter (``axis``): its value;
+    * in a variadic op: ``slot`` (the position), ``inputs`` (all operands) or ``shapes`` (only their shapes).
+
+    It returns the share **before** unbroadcast; the engine sums the axes that the operand grew. Rules are written in NumPy
+    calls and operators, so that the same text works on arrays and, for higher order, on Tensors.
+    """
+
+    name: ClassVar[str] = ""
+    label: ClassVar[str] = ""
+    """What stands in the picture of the node; the name if empty."""
+    word: ClassVar[str] = ""
+    """What the gate does with a gradient, a verb: ``distributes``, ``swaps``, ``routes``."""
+    slots: ClassVar[tuple[str, ...]] = ()
+    """The operands' names; ``("*xs",)`` for a variadic op."""
+    forward: ClassVar[Callable[..., Any]]
+    """Operands' arrays and parameters to the result; with ``extras``, to ``(result, (extra, ...))``."""
+    vjps: ClassVar[tuple[Rule | None, ...]] = ()
+    """One rule per slot; None where the operand has no gradient (an index, a condition). A variadic op has one for all."""
+    joint: ClassVar[Rule | None] = None
+    """Instead of ``vjps``: one rule ``(g, need, ...)`` for all slots, where they share work; it returns a tuple."""
+    formulas: ClassVar[tuple[str, ...]] = ()
+    """What each rule computes, in the slots' names: ``("g * b", "g * a")``."""
+    extras: ClassVar[tuple[str, ...]] = ()
+    """Names of the values that ``forward`` returns beside the result, for the rule."""
+    routes: ClassVar[tuple[Rule | None, ...]] = ()
+    """For an op that selects: per slot the weights in [0, 1] of the operand's elements; parameters as in a rule, without ``g``."""
+    differentiable: ClassVar[bool] = True
+    """False: the result carries no gradient (a comparison, an index)."""
+    broadcasts: ClassVar[bool] = False
+    """Operands are broadcast against each other, so shares may have to be summed."""
+    ufuncs: ClassVar[tuple[Any, ...]] = ()
+    operators: ClassVar[tuple[str, ...]] = ()
+    """Python operators: ``("__add__", "__radd__")``."""
+    inplace: ClassVar[tuple[str, ...]] = ()
+    """In-place methods: ``("__iadd__", "add_")``."""
+    methods: ClassVar[tuple[str, ...]] = ()
+    source: ClassVar[str] = ""
+    """Where the rule stands in the literature, where it is more than school calculus."""
+    domain: ClassVar[tuple[tuple[float, float], ...]] = ()
+    """Per slot the open interval on which the op is defined and smooth, for the property tests; the whole line if empty."""
+    examples: ClassVar[Callable[[np.random.Generator], Sequence[tuple[tuple[Any, ...], dict[str, Any]]]] | None] = None
+    """Operands and parameters for the property tests, where random operands of any shape do not do."""
+
+    # derived when the class is defined
+    saves: tuple[str, ...] = ()
+    """Names of the values that the rules read: slots, ``out``, extras."""
+    variadic: bool = False
+    pull: Callable[[Node, Any], tuple[Any, ...]]
+    """``pull(node, g)``: one share per slot (None where none is needed), from arrays."""
+    pull_recorded: Callable[[Node, Any, Callable[[Node], Any], tuple[Any, ...]], tuple[Any, ...]]
+    """The same from Tensors: ``pull_recorded(node, g, wrap, extras)``."""
+
+    def __init_subclass__(cls, abstract: bool = False, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not abstract:
+            register(cls())
+
+    def __call__(self, *operands: Any, **params: Any) -> Any:
+        return apply(self, operands, params)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def slot_name(self, i: int) -> str:
+        return f"{self.slots[0][1:]}[{i}]" if self.variadic else self.slots[i]
+
+    def formula(self, i: int) -> str:
+        if not self.formulas:
+            return ""
+        return self.formulas[0] if self.variadic else self.formulas[i]
+
+    def saved(self, node: Node) -> dict[str, tuple[Any, int]]:
+        """What the rules of a node read, by name: the value and the slot that it is (-1: the result, -2: made for the rule).
+
+        Only what the operands that need a gradient ask for: ``x * 2.0`` saves the 2, not x.
+        """
+        found: dict[str, tuple[Any, int]] = {}
+        for i, inp in enumerate(node.inputs):
+            if not inp.requires_grad:
+                continue
+            for what in self._reads[0 if (self.variadic or self.joint) else i]:
+                if what == "out":
+                    found["out"] = (node.value, -1)
+                elif what == "inputs":
+                    for j, other in enumerate(node.inputs):
+                        found[self.slot_name(j)] = (other.value, j)
+                elif what in self.extras:
+                    found[what] = (node.extras[self.extras.index(what)], -2)
+                elif what in self.slots:
+                    j = self.slots.index(what)
+                    if j < len(node.inputs):
+                        found[what] = (node.inputs[j].value, j)
+        return found
+
+    _reads: tuple[tuple[str, ...], ...] = ()
+
+
+def register(op: Op) -> None:
+    """Check that an op is complete, derive what it saves and how it is pulled back, and make it known."""
+    cls = type(op)
+    where = f"op {op.name or cls.__name__!r}"
+
+    def refuse(what: str) -> None:
+        raise OpDefinitionError(f"{where}: {what}")
+
+    if not op.name or not op.name.isidentifier():
+        refuse("needs a name that is a Python identifier")
+    if op.name in REGISTRY:
+        refuse("is defined already; ops are known by name, choose another")
+    if not op.slots:
+        refuse("needs slots, the names of its operands")
+    if not hasattr(cls, "forward"):
+        refuse("needs a forward rule")
+    op.variadic = op.slots[0].startswith("*")
+    count = 1 if op.variadic else len(op.slots)
+    if op.differentiable:
+        if op.joint is None and len(op.vjps) != count:
+            refuse(f"has {len(op.slots)} slot(s) but {len(op.vjps)} rule(s); give one per slot, None where the operand has no gradient")
+        rules = (_unbound(op, "joint"),) if op.joint is not None else op.vjps
+        if len(op.formulas) != count:
+            refuse(f"needs one formula per slot ({count}), has {len(op.formulas)}")
+        if not op.word:
+            refuse("needs a word that says what it does with a gradient")
+        known = {s.lstrip("*") for s in op.slots} | {f"{s}_shape" for s in op.slots} | {f"{s}_dtype" for s in op.slots} | {"out", "slot", "inputs", "shapes", "need"} | set(op.extras)
+        params = {p for p in inspect.signature(forward_of(op)).parameters if p not in op.slots} if _has_signature(forward_of(op)) else set()
+        for rule in rules:
+            for wanted in _names(rule):
+                if wanted not in known and wanted not in params:
+                    refuse(f"a rule asks for {wanted!r}, which is no slot, no extra, no parameter of forward and not `out`")
+        op._reads = tuple(tuple(n for n in _names(rule) if n in op.slots or n in op.extras or n in ("out", "inputs")) for rule in rules)
+        op.saves = tuple(dict.fromkeys(n for names in op._reads for n in names))
+        op.pull, op.pull_recorded = _compile(op, recorded=False), _compile(op, recorded=True)
+    if op.routes and len(op.routes) != count:
+        refuse(f"needs one route per slot ({count}), has {len(op.routes)}")
+    REGISTRY[op.name] = op
+    for ufunc in op.ufuncs:
+        UFUNCS[ufunc] = op
+    for name in op.methods:
+        attach(name, _method(op))
+    for i, name in enumerate(op.operators):
+        attach(name, _binary(op, reflected=i == 1) if len(op.slots) == 2 else _method(op))
+    for name in op.inplace:
+        attach(name, _inplace(op))
+
+
+def forward_of(op: Op) -> Callable[..., Any]:
+    """The forward rule as a plain function (a function in a class body would bind)."""
+    found = inspect.getattr_static(op, "forward")
+    return found.__func__ if isinstance(found, staticmethod) else found  # type: ignore[no-any-return]
+
+
+def _has_signature(function: Callable[..., Any]) -> bool:
+    try:
+        inspect.signature(function)
+    except (ValueError, TypeError):
+        return False
+    return not isinstance(function, np.ufunc)
+
+
+def _names(rule: Rule | None) -> tuple[str, ...]:
+    """The names that a rule asks for, without ``g``."""
+    return () if rule is None else tuple(inspect.signature(rule).parameters)[1:]
+
+
+def _compile(op: Op, *, recorded: bool) -> Any:
+    """The function that fetches what each rule asks for and calls it: written out once, so that a pass spends no time on looking up."""
+    value = "wrap({})" if recorded else "{}.value"
+
+    def fetch(name: str, slot: str) -> str:
+        if name == "out":
+            return value.format("node")
+        if name == "slot":
+            return slot
+        if name == "inputs":
+            return "tuple([" + value.format("n") + " for n in inputs])"
+        if name == "shapes":
+            return "tuple([shape(n.value) for n in inputs])"
+        if name == "need":
+            return "tuple([n.requires_grad for n in inputs])"
+        if name in op.extras:
+            return f"{'extras' if recorded else 'node.extras'}[{op.extras.index(name)}]"
+        if name in op.slots:
+            return _optional(op, name, value)
+        for kind in ("_shape", "_dtype"):
+            if name.endswith(kind) and name.removesuffix(kind) in op.slots:
+                i = op.slots.index(name.removesuffix(kind))
+                return f"shape(inputs[{i}].value)" if kind == "_shape" else f"dtype(inputs[{i}].value)"
+        return f"params[{name!r}]" if _required(op, name) else f"params.get({name!r}, default[{name!r}])"
+
+    def call(rule: str, names: tuple[str, ...], slot: str) -> str:
+        return f"{rule}({', '.join(['g', *(fetch(n, slot) for n in names)])})"
+
+    if op.joint is not None:
+        body = call("joint", _names(_unbound(op, "joint")), "0")
+    elif op.variadic:
+        body = f"tuple([{call('rule0', _names(op.vjps[0]), 'i')} if n.requires_grad else None for i, n in enumerate(inputs)])"
+    else:
+        parts = []
+        for i, rule in enumerate(op.vjps):
+            if rule is None:
+                parts.append("None")
+            elif len(op.slots) == 1:
+                parts.append(call(f"rule{i}", _names(rule), str(i)))
+            else:
+                need = f"inputs[{i}].requires_grad" if i < _least(op) else f"len(inputs) > {i} and inputs[{i}].requires_grad"
+                parts.append(f"({call(f'rule{i}', _names(rule), str(i))} if {need} else None)")
+        body = "(" + ", ".join(parts) + ",)"
+    arguments = "node, g, wrap, extras" if recorded else "node, g"
+    text = f"def pull({arguments}):\n    inputs = node.inputs\n    params = node.params\n    return {body}\n"
+    names: dict[str, Any] = {f"rule{i}": rule for i, rule in enumerate(op.vjps)}
+    names |= {"joint": _unbound(op, "joint"), "shape": np.shape, "dtype": np.result_type, "default": defaults_of(op)}
+    exec(compile(text, f"<rule of {op.name}>", "exec"), names)
+    return names["pull"]
+
+
+def _unbound(op: Op, attribute: str) -> Any:
+    found = inspect.getattr_static(op, attribute)
+    return found.__func__ if isinstance(found, staticmethod) else found
+
+
+def defaults_of(op: Op) -> dict[str, Any]:
+    function = forward_of(op)
+    if not _has_signature(function):
+        return {}
+    return {p.name: p.default for p in inspect.signature(function).parameters.values() if p.default is not inspect.Parameter.empty}
+
+
+def _required(op: Op, name: str) -> bool:
+    return name not in defaults_of(op)
+
+
+def _least(op: Op) -> int:
+    """How many operands an op has at least: trailing slots whose forward parameter has a default may be left out."""
+    defaults = defaults_of(op)
+    return sum(1 for s in op.slots if s not in defaults)
+
+
+def _optional(op: Op, name: str, value: str) -> str:
+    i = op.slots.index(name)
+    fetched = value.format(f"inputs[{i}]")
+    return fetched if i < _least(op) else f"({fetched} if len(inputs) > {i} else None)"
+
+
+# ---- running an op ----------------------------------------------------------------------------------------------
+
+_tensor_class: Any = None
+_wrap: Any = None
+
+
+def set_tensor_class(cls: Any, wrap: Callable[[Node], Any]) -> None:
+    """Called once by the Tensor class, which is built on top of this module."""
+    global _tensor_class, _wrap
+    _tensor_class, _wrap = cls, wrap
+    for name, function in METHODS.items():
+        if name not in cls.__dict__:
+            setattr(cls, name, function)
+
+
+def attach(name: str, function: Callable[..., Any]) -> None:
+    """Make ``function`` a method of Tensor, unless it has one of that name."""
+    METHODS[name] = function
+    if _tensor_class is not None and name not in _tensor_class.__dict__:
+        setattr(_tensor_class, name, function)
+
+
+def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Run an op on Tensors, arrays and scalars, and record it. Without a Tensor among the operands: the plain result."""
+    cls = _tensor_class
+    requires_grad = tracked = False
+    found = None
+    for x in operands:
+        if isinstance(x, cls):
+            node = x._node or x._settle()
+            found = node if found is None else found
+            requires_grad = requires_grad or node.requires_grad
+            tracked = tracked or node.tracked
+    if found is None:
+        result = forward_of(op)(*operands, **params)
+        return result[0] if op.extras else result
+    nodes = tuple([(x._node or x._settle()) if isinstance(x, cls) else constant(x, found.value) for x in operands])
+    values = [n.value for n in nodes]
+    try:
+        value = forward_of(op)(*values, **params)
+    except (ValueError, IndexError) as error:
+        raise _explain(op, values, params, error) from error
+    extras: tuple[Any, ...] = ()
+    if op.extras:
+        value, extras = value
+    return _wrap(finish(op, nodes, params, value, requires_grad, tracked, extras, 2))
+
+
+def finish(op: Op, nodes: tuple[Node, ...], params: dict[str, Any], value: Any, requires_grad: bool, tracked: bool, extras: tuple[Any, ...], depth: int) -> Node:
+    """The node of a result; without its operands where no graph is recorded."""
+    frame: Any = sys._getframe(depth)
+    while frame is not None and is_internal(frame):
+        frame = frame.f_back
+    code, lasti = (frame.f_code, frame.f_lasti) if frame is not None else (None, -1)
+    mode = local.mode
+    if type(value) is np.ndarray:
+        if value.ndim == 0:
+            value = value[()]
+        elif value.flags.writeable:
+            value.flags.writeable = False
+    if not (mode.enabled and tracked):
+        node = Node(None, (), NO_PARAMS, value, False, False, True, new_uid(), code, lasti, mode.scope)
+        if tracked:
+            node.params = {"made_by": op.name, "no_grad": True}
+        return node
+    requires_grad = requires_grad and op.differentiable and value.dtype.kind == "f"
+    if requires_grad and not op.variadic and op.joint is None:
+        requires_grad = any(n.requires_grad and rule is not None for n, rule in zip(nodes, op.vjps, strict=False))
+    same = False
+    if requires_grad and op.broadcasts:
+        shape, dtype = value.shape, value.dtype
+        same = all(not n.requires_grad or (n.value.shape == shape and n.value.dtype == dtype) for n in nodes)
+    node = Node(op, nodes, params, value, requires_grad, True, same, new_uid(), code, lasti, mode.scope)
+    if extras:
+        node.more().extras = extras
+    return node
+
+
+def _explain(op: Op, values: Sequence[Any], params: dict[str, Any], error: Exception) -> Exception:
+    shapes = " and ".join(str(np.shape(v)) for v in values)
+    given = ", ".join(f"{k}={v!r}" for k, v in params.items() if np.size(v) < 20)
+    text = f"{op.name}: operands of shape {shapes} do not fit{f' with {given}' if given else ''} ({error})"
+    return IndexError(text) if isinstance(error, IndexError) else ShapeError(text)
+
+
+_FLOAT = np.float64
+
+
+def _binary(op: Op, *, reflected: bool) -> Callable[[Any, Any], Any]:
+    """The method behind a Python operator: the same as :func:`apply`, written out for two operands."""
+    forward, differentiable = forward_of(op), op.differentiable
+
+    def method(self: Any, other: Any) -> Any:
+        a = self._node or self._settle()
+        if type(other) is _tensor_class:
+            b = other._node or other._settle()
+        elif isinstance(other, _tensor_class):
+            b = other._node or other._settle()
+        else:
+            if other is None or isinstance(other, (str, dict, set)):
+                return NotImplemented
+            b = constant(other, a.value)
+        if reflected:
+            a, b = b, a
+        try:
+            value = forward(a.value, b.value)
+        except ValueError as error:
+            raise _explain(op, (a.value, b.value), NO_PARAMS, error) from error
+        requires_grad = a.requires_grad or b.requires_grad
+        frame = sys._getframe(1)
+        mode = local.mode
+        kind = type(value)
+        if kind is not _FLOAT or not requires_grad or not differentiable or not mode.enabled or is_internal(frame):
+            return _wrap(finish(op, (a, b), NO_PARAMS, value, requires_grad, a.tracked or b.tracked, (), 2))
+        # scalars of float64, the common case in circuits: shapes and dtypes are known to agree
+        same = (type(a.value) is _FLOAT or not a.requires_grad) and (type(b.value) is _FLOAT or not b.requires_grad)
+        return _wrap(Node(op, (a, b), NO_PARAMS, value, True, True, same, new_uid(), frame.f_code, frame.f_lasti, mode.scope))
+
+    method.__name__ = op.operators[1 if reflected else 0]
+    method.__doc__ = op.__doc__
+    return method
+
+
+def _method(op: Op) -> Callable[..., Any]:
+    def method(self: Any, *operands: Any, **params: Any) -> Any:
+        return apply(op, (self, *operands), params)
+
+    method.__name__ = op.name
+    method.__doc__ = op.__doc__
+    return method
+
+
+def _inplace(op: Op) -> Callable[..., Any]:
+    def method(self: Any, *operands: Any, **params: Any) -> Any:
+        return self._replace(op, operands, params)
+
+    method.__name__ = op.name
+    method.__doc__ = f"In place: {op.__doc__ or op.name}"
+    return method
+
+
+def expose(*, numpy: Sequence[Any] = (), method: str | Sequence[str] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a public function answer for NumPy functions of the same signature and be a method of Tensor."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for f in numpy:
+            FUNCTIONS[f] = function
+        for name in (method,) if isinstance(method, str) and method else method:
+            attach(name, function)
+        return function
+
+    return decorate

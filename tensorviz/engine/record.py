@@ -1,0 +1,397 @@
+"""From the engine's nodes to a frozen Trace, and from code positions to source lines; done at the first look, not during the pass. Knows no op."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import sys
+from collections.abc import Sequence
+from functools import lru_cache
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tensorviz.engine.graph import Node
+from tensorviz.engine.op import Op, defaults_of
+from tensorviz.engine.tensor import Tensor
+from tensorviz.engine.unbroadcast import grown_axes, unbroadcast
+from tensorviz.trace import Array, NodeKind, Share, Source, Step, TraceData, TraceNode
+
+
+class Write(NamedTuple):
+    """A gradient written to a leaf at the end of a pass, and what ``.grad`` held before."""
+
+    node: Node
+    before: Array | None
+
+
+class Pass:
+    """What a sweep leaves behind: references only, so that recording costs next to nothing."""
+
+    def __init__(self, roots: Sequence[Node], seeds: Sequence[Any] | None, ops: Sequence[Node], pulled: Sequence[tuple[Any, ...]], writes: Sequence[Write], names: dict[int, str]) -> None:
+        self.roots, self.seeds, self.ops, self.pulled, self.writes, self.names = roots, seeds, ops, pulled, writes, names
+
+    def build(self) -> TraceData:
+        """The record: every node, share and step of the pass."""
+        nodes = everything(self.roots)
+        ids = _merge(nodes)
+        nodes = [n for i, n in enumerate(nodes) if ids[n] == i] if len(set(ids.values())) < len(nodes) else nodes
+        position = {n: i for i, n in enumerate(nodes)}
+        by_old = {i: position[n] for n, i in ids.items() if n in position}
+        ids = {n: by_old[i] for n, i in ids.items()}
+        names = _names(nodes, self.names)
+        received: dict[int, list[Share]] = {}
+        totals: dict[int, Any] = {}
+        steps: list[tuple[Any, ...]] = []
+        for root, seed in zip(self.roots, self.seeds or [], strict=self.seeds is not None):
+            i = ids[root]
+            before = totals.get(i)
+            totals[i] = seed if before is None else before + seed
+            steps.append(("seed", i, None, _optional_array(before), _array(totals[i])))
+        for node, shares in zip(self.ops, self.pulled, strict=True):
+            if not shares:
+                continue
+            consumer = ids[node]
+            steps.append(("pull", consumer, None, None, None))
+            for slot, local in enumerate(shares):
+                if local is None:
+                    continue
+                inp = node.inputs[slot]
+                target = ids[inp]
+                shape = inp.value.shape
+                local = _array(local)
+                axes: tuple[int, ...] = ()
+                value = local
+                if local.shape != shape:
+                    axes = grown_axes(local.shape, shape)
+                    value = unbroadcast(local, shape)
+                if value.dtype != inp.value.dtype:
+                    value = value.astype(inp.value.dtype)
+                value = _array(value)
+                before = totals.get(target)
+                total = value if before is None else before + value
+                totals[target] = total
+                share = Share(consumer, slot, target, local, axes, value, _array(total), route(node, slot))
+                received.setdefault(target, []).append(share)
+                if axes:
+                    steps.append(("unbroadcast", target, share, None, None))
+                steps.append(("accumulate", target, share, _optional_array(before), share.total))
+        for node, held in self.writes:
+            i = ids[node]
+            total = totals[i]
+            steps.append(("leaf", i, None, held, _array(total if held is None else held + total)))
+        built = tuple(self._node(n, i, ids, names, received.get(i, []), totals.get(i)) for i, n in enumerate(nodes))
+        return TraceData(
+            nodes=built,
+            steps=tuple(Step(kind, i, share, before, after, "") for kind, i, share, before, after in steps),
+            roots=tuple(ids[r] for r in self.roots),
+            complete=self.seeds is not None,
+            sources=_sources(nodes, built),
+        )
+
+    def _node(self, node: Node, i: int, ids: dict[Node, int], names: dict[int, str], shares: list[Share], cotangent: Any) -> TraceNode:
+        op = node.op
+        rare = node.rare
+        kind: NodeKind = "op"
+        cut = None
+        if op is None:
+            kind = "leaf" if node.requires_grad else "constant"
+            if node.params:
+                kind = "detached"
+                origin = rare.cut() if rare is not None and rare.cut is not None else None
+                cut = ids.get(origin) if origin is not None else None
+        name = {"leaf": "leaf", "constant": "constant", "detached": "detach"}.get(kind) or op.name  # type: ignore[union-attr]
+        if node.params.get("no_grad"):
+            name = "no_grad"
+        saved = op.saved(node) if op is not None and node.requires_grad else {}
+        value = _array(node.value)
+        return TraceNode(
+            id=i,
+            op=name,
+            label=(op.label or op.name) if op is not None else str(node.params.get("made_by", name)),
+            name=names.get(i),
+            inputs=tuple(ids[n] for n in node.inputs),
+            params=dict(node.params) if op is not None else {},
+            shape=tuple(value.shape),
+            dtype=str(value.dtype),
+            value=value,
+            saved={k: _array(v) for k, (v, _) in saved.items()},
+            kind=kind,
+            requires_grad=node.requires_grad,
+            scope=node.scope,
+            source=source_of(node),
+            slots=tuple(op.slot_name(j) for j in range(len(node.inputs))) if op is not None else (),
+            formulas=tuple(op.formula(j) for j in range(len(node.inputs))) if op is not None and op.differentiable else (),
+            word=op.word if op is not None else "",
+            weak=type(node.value) in (int, float, bool),
+            saved_from={k: slot for k, (_, slot) in saved.items() if slot >= -1},
+            uid=node.uid,
+            shares=tuple(shares),
+            cotangent=_optional_array(cotangent),
+            cut=cut,
+        )
+
+
+def forward_only(roots: Sequence[Tensor], frame: FrameType | None) -> TraceData:
+    """A record of a graph whose backward has not run: nodes, no steps."""
+    return Pass([r._current() for r in roots], None, [], [], [], names_in(frame)).build()
+
+
+def everything(roots: Sequence[Node]) -> list[Node]:
+    """Every node that the roots depend on, constants and comparisons included, oldest first."""
+    seen = set(roots)
+    stack = list(seen)
+    found = []
+    while stack:
+        node = stack.pop()
+        found.append(node)
+        for n in node.inputs:
+            if n not in seen:
+                seen.add(n)
+                stack.append(n)
+    # a leaf's uid is that of its Tensor, so an updated leaf may carry the number of an older one: results decide
+    found.sort(key=_order)
+    return found
+
+
+def _order(node: Node) -> int:
+    return node.uid
+
+
+def _merge(nodes: Sequence[Node]) -> dict[Node, int]:
+    """Positions, with the copies of one user array (and unchanged versions of one leaf) brought together."""
+    first: dict[Any, int] = {}
+    ids: dict[Node, int] = {}
+    for i, node in enumerate(nodes):
+        key: Any = None
+        if node.op is None and not node.params:
+            if node.rare is not None and node.rare.original is not None:
+                key = ("array", id(node.rare.original))
+            elif node.rare is not None and node.rare.owner is not None:
+                key = ("leaf", node.uid)
+        if key is not None and key in first and _equal(nodes[first[key]].value, node.value) and nodes[first[key]].requires_grad == node.requires_grad:
+            ids[node] = first[key]
+            continue
+        if key is not None:
+            first[key] = i
+        ids[node] = i
+    return ids
+
+
+def _equal(a: Any, b: Any) -> bool:
+    a, b = np.asarray(a), np.asarray(b)
+    return a is b or (a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes())
+
+
+def _array(value: Any) -> Array:
+    """Any value of the engine as a read-only array."""
+    array = np.asarray(value)
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+def _optional_array(value: Any) -> Array | None:
+    return None if value is None else _array(value)
+
+
+def route(node: Node, slot: int) -> Array | None:
+    """The weights with which an op that selects passes a gradient to the elements of an operand; None for other ops."""
+    op = node.op
+    if op is None or not op.routes:
+        return None
+    rule = op.routes[0 if op.variadic else slot]
+    if rule is None:
+        return None
+    arguments = [fetch(op, node, slot, name) for name in inspect.signature(rule).parameters]
+    return np.ascontiguousarray(np.broadcast_to(np.asarray(rule(*arguments), dtype=float), np.shape(node.inputs[slot].value)))
+
+
+def fetch(op: Op, node: Node, slot: int, name: str) -> Any:
+    """What a rule's parameter of that name stands for at a node."""
+    if name == "out":
+        return node.value
+    if name == "slot":
+        return slot
+    if name == "inputs":
+        return tuple(n.value for n in node.inputs)
+    if name == "shapes":
+        return tuple(np.shape(n.value) for n in node.inputs)
+    if name in op.extras:
+        return node.extras[op.extras.index(name)]
+    if name in op.slots:
+        i = op.slots.index(name)
+        return node.inputs[i].value if i < len(node.inputs) else None
+    if name.endswith("_shape") and name.removesuffix("_shape") in op.slots:
+        return np.shape(node.inputs[op.slots.index(name.removesuffix("_shape"))].value)
+    return node.params[name] if name in node.params else defaults_of(op)[name]
+
+
+# ---- names --------------------------------------------------------------------------------------------------
+
+_IPYTHON = frozenset(["In", "Out", "exit", "quit", "get_ipython", "open"])
+
+
+def names_in(frame: FrameType | None) -> dict[int, str]:
+    """The names that the user's frame has for Tensors and arrays: first the locals, then the globals. Keys are uids of Tensors and, negative, ids of arrays."""
+    found: dict[int, str] = {}
+    if frame is None:
+        return found
+    spaces = (frame.f_locals,) if frame.f_locals is frame.f_globals else (frame.f_locals, frame.f_globals)
+    for space in spaces:
+        for name, value in list(space.items()):
+            if type(value) is Tensor or isinstance(value, Tensor):
+                if name[:1] != "_" and name not in _IPYTHON:
+                    found.setdefault(value._uid, name)
+            elif type(value) is np.ndarray and name[:1] != "_":
+                found.setdefault(-id(value), name)
+    return found
+
+
+def _names(nodes: Sequence[Node], called: dict[int, str]) -> dict[int, str]:
+    """A name per position: ``name=``, else the caller's variable, else the target of the assignment in the node's own line."""
+    names: dict[int, str] = {}
+    for i, node in enumerate(nodes):
+        if node.name is not None:
+            names[i] = node.name
+        elif node.uid in called:
+            names[i] = called[node.uid]
+        elif node.rare is not None and node.rare.original is not None and -id(node.rare.original) in called:
+            names[i] = called[-id(node.rare.original)]
+        elif node.code is not None and (node.op is not None or node.requires_grad or node.tracked or node.params):
+            target = _assigned(node.code, node.lasti)
+            # several nodes made by one expression (a function of ours): the last of them is what the name means
+            after = nodes[i + 1] if i + 1 < len(nodes) else None
+            inner = after is not None and after.code is node.code and after.lasti == node.lasti and after.op is not node.op
+            if target is not None and not inner:
+                names[i] = target
+    return names
+
+
+@lru_cache(maxsize=256)
+def _assignments(file: str, text: str) -> dict[tuple[int, int, int, int], str]:
+    """For every assignment to a plain name in a source text: the position of its right side, and the name."""
+    found: dict[tuple[int, int, int, int], str] = {}
+    try:
+        tree = ast.parse(_without_magics(text))
+    except (SyntaxError, ValueError, RecursionError):
+        return found
+    for statement in ast.walk(tree):
+        target: Any = None
+        value: Any = None
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            target, value = statement.targets[0], statement.value
+        elif isinstance(statement, (ast.AnnAssign, ast.NamedExpr)):
+            target, value = statement.target, statement.value
+        elif isinstance(statement, ast.AugAssign):
+            target, value = statement.target, statement
+        if isinstance(target, ast.Name) and value is not None:
+            found[(value.lineno, value.end_lineno, value.col_offset, value.end_col_offset)] = target.id
+    return found
+
+
+def _without_magics(text: str) -> str:
+    """IPython's magic lines as comments of the same length, so that positions stay right."""
+    return "\n".join("#" + line[1:] if line.lstrip()[:1] in ("%", "!") else line for line in text.split("\n"))
+
+
+def _assigned(code: CodeType, lasti: int) -> str | None:
+    place = _position(code, lasti)
+    if place is None or place[2] < 0:
+        return None
+    text = "".join(linecache.getlines(code.co_filename))
+    name = _assignments(code.co_filename, text).get(place)
+    return None if name is None or name.startswith("_") else name
+
+
+# ---- source lines -------------------------------------------------------------------------------------------
+
+def _position(code: CodeType, lasti: int) -> tuple[int, int, int, int] | None:
+    """Line, end line, column and end column (in bytes) of the instruction at ``lasti``."""
+    table = _table(_Identity(code))
+    if not 0 <= lasti // 2 < len(table):
+        return None
+    line, end, column, end_column = table[lasti // 2]
+    if line is None:
+        return None
+    return line, end or line, -1 if column is None else column, -1 if end_column is None else end_column
+
+
+class _Identity:
+    """A code object compared by identity: comparing two by value walks all of their constants."""
+
+    __slots__ = ("code",)
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+
+    def __hash__(self) -> int:
+        return id(self.code)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and other.code is self.code
+
+
+@lru_cache(maxsize=512)
+def _table(key: _Identity) -> list[tuple[int | None, int | None, int | None, int | None]]:
+    return list(key.code.co_positions())
+
+
+def source_of(node: Node) -> Source | None:
+    """Where a node was made."""
+    return locate(node.code, node.lasti)
+
+
+def locate(code: CodeType | None, lasti: int) -> Source | None:
+    """The source line and expression of an instruction."""
+    return None if code is None else _locate(_Identity(code), lasti)
+
+
+@lru_cache(maxsize=65536)
+def _locate(key: _Identity, lasti: int) -> Source | None:
+    code = key.code
+    place = _position(code, lasti)
+    if place is None:
+        return None
+    line, end, column, end_column = place
+    lines = linecache.getlines(code.co_filename)
+    picked = [text.rstrip("\n") for text in lines[line - 1 : end]]
+    if picked and column >= 0:
+        column, end_column = _characters(picked[0], column), _characters(picked[-1], end_column)
+    elif not picked:
+        column = end_column = -1
+    return Source(file=file_title(code.co_filename), line=line, function=code.co_qualname, code="\n".join(picked), end_line=end, column=column, end_column=end_column)
+
+
+def _characters(text: str, offset: int) -> int:
+    """A column counted in UTF-8 bytes as one counted in characters."""
+    return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))
+
+
+def file_title(filename: str) -> str:
+    """The file as the user knows it: a notebook's cell by its number."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is not None:
+        known = getattr(shell.compile, "format_code_name", lambda _: None)(filename)
+        if known:
+            return f"cell [{known[1].removeprefix('In[').removesuffix(']')}]"
+    return filename
+
+
+_LONGEST = 100_000
+"""Characters of one source text that a record keeps; a longer file is left out (its nodes still carry their own lines)."""
+
+
+def _sources(nodes: Sequence[Node], built: Sequence[TraceNode]) -> dict[str, str]:
+    """The whole text of every file or cell that made a node, by the file's title."""
+    texts: dict[str, str] = {}
+    for node, made in zip(nodes, built, strict=True):
+        if node.code is not None and made.source is not None and made.source.file not in texts:
+            text = "".join(linecache.getlines(node.code.co_filename))
+            if 0 < len(text) <= _LONGEST:
+                texts[made.source.file] = text
+    return texts

@@ -1,0 +1,423 @@
+"""The Tensor: a handle on a node of the graph, with its gradient. Knows no op: operators are attached by the registry."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tensorviz.engine import protocols
+from tensorviz.engine.graph import Changed, Node, check_dtype, frozen, leaf, local, user_frame, weak
+from tensorviz.engine.op import Op, apply, set_tensor_class
+from tensorviz.errors import DTypeError, InPlaceError, ShapeError
+
+if TYPE_CHECKING:
+    from tensorviz.trace import Trace
+
+Array = npt.NDArray[Any]
+
+
+class Tensor:
+    """A NumPy array that remembers how it was made. Make one with :func:`tensor`.
+
+    Everything that works on arrays works on Tensors (operators, methods, ``np.`` functions) and is recorded as soon as one operand requires a gradient.
+    """
+
+    __slots__ = ("__weakref__", "_base", "_grad", "_live", "_node", "_retain", "trace")
+
+    _node: Node | None
+    """Its node; None while its array is in the user's hands (see :meth:`_settle`)."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._base: Node | None = None
+        self._live: Array | None = None
+        self._grad: Array | None = None
+        self._retain = False
+        self.trace: Trace | None = None
+        """The record of the latest ``backward`` that started here."""
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __floordiv__(self, other: Any) -> Tensor: ...
+        def __rfloordiv__(self, other: Any) -> Tensor: ...
+        def __mod__(self, other: Any) -> Tensor: ...
+        def __rmod__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __rmatmul__(self, other: Any) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __pos__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __getitem__(self, key: Any) -> Tensor: ...
+
+    # ---- the node behind it -----------------------------------------------------------------------------------
+
+    def _settle(self) -> Node:
+        """The node of a leaf whose array was handed out: the old one while the array is unchanged, a new leaf once it was written to."""
+        live, base = self._live, self._base
+        assert live is not None and base is not None
+        if not _same_bits(live, base.value):
+            self._base = base = self._successor(base, frozen(live.copy()))
+        return base
+
+    def _current(self) -> Node:
+        return self._node or self._settle()
+
+    def _successor(self, old: Node, value: Any) -> Node:
+        """A leaf that takes the place of ``old`` for this Tensor; both stay the same variable to a record."""
+        node = leaf(value, requires_grad=old.requires_grad, uid=old.uid, depth=3)
+        rare = node.more()
+        rare.owner = weak(self)
+        if old.rare is not None:
+            rare.name, rare.cut = old.rare.name, old.rare.cut
+        node.params = old.params
+        return node
+
+    @property
+    def _uid(self) -> int:
+        return self._current().uid
+
+    # ---- what it is -------------------------------------------------------------------------------------------
+
+    @property
+    def data(self) -> Array:
+        """The values. Of a leaf: a writable array, and writing to it changes the leaf (what was recorded before stays as it was). Of a result: read-only."""
+        node = self._node
+        if node is None:
+            self._settle()
+            assert self._live is not None
+            return self._live
+        if node.op is not None:
+            return _read_only(node.value)
+        self._live, self._base, self._node = np.array(node.value, order="C"), node, None
+        return self._live
+
+    @data.setter
+    def data(self, value: npt.ArrayLike) -> None:
+        if value is self._live and value is not None:
+            return
+        node = self._current()
+        array = np.asarray(value)
+        if array.shape != node.value.shape:
+            raise ShapeError(f"data of {self._what()} has shape {node.value.shape}, got {array.shape}; a Tensor keeps its shape, make a new one with tensor(...)")
+        if node.op is not None:
+            raise InPlaceError(f"data of {self._what()}, the result of {node.op.name}, is read-only: it is part of a graph. Use detach(), or an in-place op such as copy_")
+        self._live = self._base = None
+        self._node = self._successor(node, frozen(np.array(array, dtype=node.value.dtype)))
+
+    @property
+    def grad(self) -> Array | None:
+        """The accumulated gradient: None or a writable array of this Tensor's shape and dtype. Kept for leaves, and for results after ``retain_grad()``."""
+        if self._grad is None and not self.is_leaf and not self._retain and self.requires_grad:
+            warnings.warn(
+                f".grad of {self._what()}, the result of {self._current().op!r}, is not kept: only leaves keep theirs. Call retain_grad() on it before backward, or read trace.node(t).cotangent.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: npt.ArrayLike | None) -> None:
+        if value is None:
+            self._grad = None
+            return
+        array = np.asarray(value)
+        if array.shape != self.shape:
+            raise ShapeError(f".grad of {self._what()} has shape {self.shape}, got {array.shape}")
+        self._grad = np.array(array, dtype=self.dtype)
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._current().requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        node = self._current()
+        if node.op is not None:
+            raise InPlaceError(f"{self._what()} is the result of {node.op.name}, whose need of a gradient follows from its operands; use detach()")
+        if value:
+            _refuse_integer(node.value.dtype)
+        fresh = self._successor(node, node.value)
+        fresh.requires_grad = fresh.tracked = bool(value)
+        self._node, self._live, self._base = fresh, None, None
+
+    @property
+    def is_leaf(self) -> bool:
+        """Made by the user or cut from its graph, not the result of a recorded op."""
+        return self._current().op is None
+
+    @property
+    def name(self) -> str | None:
+        """The label in pictures; settable."""
+        return self._current().name
+
+    @name.setter
+    def name(self, value: str | None) -> None:
+        if value is not None and not isinstance(value, str):
+            raise DTypeError(f"a name is a string or None, got {type(value).__name__}")
+        self._current().more().name = value
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self._current().value.shape)
+
+    @property
+    def ndim(self) -> int:
+        return int(self._current().value.ndim)
+
+    @property
+    def size(self) -> int:
+        return int(self._current().value.size)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self._current().value.dtype)
+
+    def item(self) -> float | int | bool:
+        """The only element as a Python number."""
+        value = self._current().value
+        if value.size != 1:
+            raise ShapeError(f"item() needs exactly one element, {self._what()} has shape {value.shape}; use tolist(), or reduce it first, e.g. with sum()")
+        return value.reshape(()).item()  # type: ignore[no-any-return]
+
+    def numpy(self) -> Array:
+        """The values as a read-only array."""
+        return _read_only(self._current().value)
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python numbers."""
+        return self._current().value.tolist()
+
+    def detach(self) -> Tensor:
+        """The same values, cut from the graph: no gradient flows back through the result."""
+        node = self._current()
+        fresh = leaf(node.value)
+        fresh.params = {"cut": True}
+        fresh.more().cut = weak(node)
+        return Tensor(fresh)
+
+    def retain_grad(self) -> None:
+        """Keep ``.grad`` of this result at the next backward, as leaves do."""
+        if not self.requires_grad:
+            raise InPlaceError(f"{self._what()} requires no gradient, so there is none to retain")
+        self._retain = True
+        self._current().more().owner = weak(self)
+
+    def zero_grad(self) -> None:
+        """Forget the accumulated gradient (``.grad`` becomes None)."""
+        self._grad = None
+
+    def backward(self, gradient: Any = None, *, record: bool = True) -> Trace | None:
+        """Run the backward pass from here and add to ``.grad`` of the leaves.
+
+        ``gradient``: the seed, in this Tensor's shape; may be left out where it has one element (then 1).
+        Returns the recorded :class:`Trace` (also kept as ``.trace``), or None with ``record=False``.
+        The graph is kept: a second call adds again. If anything raises midway, no ``.grad`` has changed.
+        """
+        from tensorviz.engine.backward import backward
+
+        return backward([self], None if gradient is None else [gradient], record=record, frame=user_frame(2))
+
+    # ---- in place ---------------------------------------------------------------------------------------------
+
+    def _replace(self, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Tensor:
+        """Put the result of an op in this Tensor's place; the old node stays what it was."""
+        old = self._current()
+        enabled = local.mode.enabled
+        if old.op is None and old.requires_grad and enabled:
+            raise InPlaceError(
+                f"in-place {op.name} on the leaf {self._what()}, which requires a gradient: its recorded value would be lost. "
+                f"Write x = x {op.label or op.name} ... for a new value, or update it inside `with tv.no_grad():`"
+            )
+        result = apply(op, (self, *operands), params)
+        node = result._current()
+        if node.value.shape != old.value.shape:
+            raise ShapeError(f"in-place {op.name}: {self._what()} has shape {old.value.shape}, the result has {node.value.shape}; an in-place op cannot change the shape")
+        if node.value.dtype != old.value.dtype:
+            if not np.can_cast(node.value.dtype, old.value.dtype, "same_kind"):
+                raise DTypeError(f"in-place {op.name}: {self._what()} has dtype {old.value.dtype}, the result {node.value.dtype}, which does not fit into it")
+            node = result.astype(old.value.dtype)._current() if node.op is not None else leaf(np.asarray(node.value).astype(old.value.dtype)[()])
+        if old.op is None and not (enabled and node.tracked):
+            node = self._successor(old, node.value)
+        elif old.rare is not None and old.rare.name is not None and node.name is None:
+            node.more().name = old.rare.name
+        old.more().changed = Changed(op.name, node.uid, node.code, node.lasti)
+        changes.any = True
+        self._node, self._live, self._base = node, None, None
+        return self
+
+    def copy_(self, other: Any) -> Tensor:
+        """In place: every element becomes that of ``other`` (broadcast to this shape)."""
+        self[...] = other
+        return self
+
+    def zero_(self) -> Tensor:
+        """In place: every element becomes 0."""
+        self[...] = 0
+        return self
+
+    # ---- as Python and NumPy see it ---------------------------------------------------------------------------
+
+    __array_priority__ = 1000.0
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        value = self.numpy()
+        if dtype is not None and np.dtype(dtype) != value.dtype:
+            return value.astype(dtype)
+        return value.copy() if copy else value
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return protocols.array_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return protocols.array_function(func, args, kwargs)
+
+    def __len__(self) -> int:
+        shape = self.shape
+        if not shape:
+            raise DTypeError("len() of a 0-d Tensor: it has no first axis")
+        return shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        for i in range(len(self)):
+            yield self[i]
+
+    def __bool__(self) -> bool:
+        value = self._current().value
+        if value.size != 1:
+            raise ShapeError(f"the truth of {self._what()} with shape {value.shape} is ambiguous; use .any() or .all() of its numpy()")
+        return bool(value)
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        value = self._current().value
+        if value.dtype.kind not in "iu" or value.ndim:
+            raise DTypeError(f"only a 0-d integer Tensor can be an index, {self._what()} has shape {value.shape} and dtype {value.dtype}")
+        return int(value)
+
+    __hash__ = object.__hash__
+
+    def __copy__(self) -> Tensor:
+        return Tensor(self._current())
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        node = self._current()
+        if node.op is not None:
+            raise InPlaceError(f"deepcopy of {self._what()}, the result of {node.op.name}: only leaves can be copied; use detach()")
+        return tensor(node.value, requires_grad=node.requires_grad, name=node.name)
+
+    def __reduce__(self) -> Any:
+        node = self._current()
+        if node.op is not None:
+            raise InPlaceError(f"pickling {self._what()}, the result of {node.op.name}: only leaves can be pickled; use detach(), or save its trace")
+        return _unpickled, (np.asarray(node.value), node.requires_grad, node.name)
+
+    def __dir__(self) -> list[str]:
+        return sorted(object.__dir__(self))
+
+    def __repr__(self) -> str:
+        node = self._current()
+        text = np.array2string(np.asarray(node.value), separator=", ", threshold=200, edgeitems=3, prefix="tensor(")
+        parts = [text]
+        if node.value.dtype not in (np.float64, np.int64, np.bool_):
+            parts.append(f"dtype={node.value.dtype}")
+        if node.op is not None:
+            parts.append(f"op={node.op.name}")
+        elif node.requires_grad:
+            parts.append("requires_grad=True")
+        if node.name is not None:
+            parts.append(f"name={node.name[:60]!r}")
+        return f"tensor({', '.join(parts)})"
+
+    def _what(self) -> str:
+        name = self._current().name
+        return f"tensor {name!r}" if name else "this tensor"
+
+
+class _Changes:
+    """Whether an in-place op ever ran; while none did, backward need not look for stale saved values."""
+
+    any = False
+
+
+changes = _Changes()
+
+
+def _same_bits(live: Array, value: Any) -> bool:
+    kept = np.asarray(value)
+    if live.ndim == 0 or live.dtype.itemsize not in (1, 2, 4, 8):
+        return live.tobytes() == kept.tobytes()
+    bits = f"u{live.dtype.itemsize}"
+    return bool(np.array_equal(live.view(bits), np.ascontiguousarray(kept).view(bits)))
+
+
+def _read_only(value: Any) -> Array:
+    array = np.asarray(value)
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+def _refuse_integer(dtype: np.dtype[Any]) -> None:
+    if dtype.kind != "f":
+        raise DTypeError(f"only floats can require a gradient, got dtype {dtype}; pass dtype=float (float64) or give floats, e.g. 1.0 instead of 1")
+
+
+def _unpickled(data: Array, requires_grad: bool, name: str | None) -> Tensor:
+    return tensor(data, requires_grad=requires_grad, name=name)
+
+
+def tensor(data: Any, *, dtype: npt.DTypeLike | None = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
+    """A leaf Tensor with a copy of ``data`` (nested lists, scalars, arrays, Tensors).
+
+    Floats keep their dtype, Python floats become float64; integers and booleans keep theirs and cannot require a gradient
+    (``TypeError`` naming the dtype). Complex and object data are refused.
+
+    >>> tensor([[1.0, 2.0]], requires_grad=True)
+    tensor([[1., 2.]], requires_grad=True)
+    """
+    if isinstance(data, Tensor):
+        data = data.numpy()
+    try:
+        array = np.array(data, dtype=dtype)
+    except (ValueError, TypeError) as error:
+        raise DTypeError(f"tensor(): the data is no rectangular array of numbers ({error})") from error
+    check_dtype(array.dtype)
+    if requires_grad:
+        _refuse_integer(array.dtype)
+    if name is not None and not isinstance(name, str):
+        raise DTypeError(f"a name is a string or None, got {type(name).__name__}")
+    node = leaf(frozen(array), requires_grad=bool(requires_grad))
+    made = Tensor(node)
+    rare = node.more()
+    rare.owner = weak(made)
+    rare.name = name
+    return made
+
+
+set_tensor_class(Tensor, Tensor)

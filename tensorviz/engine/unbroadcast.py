@@ -1,0 +1,31 @@
+"""Unbroadcast: a gradient summed over the axes that an operand grew in forward. Knows no op."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from tensorviz.trace import sum_axes
+
+grown_axes = lru_cache(maxsize=4096)(sum_axes)
+"""``grown_axes(result_shape, operand_shape)``: memoised, since a network asks for the same few pairs at every step."""
+
+
+def can_grow(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    """Whether broadcasting turns ``shape`` into ``to``."""
+    if len(shape) > len(to):
+        return False
+    return all(s == t or s == 1 for s, t in zip(reversed(shape), reversed(to), strict=False))
+
+
+def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
+    """``g`` summed over the axes that ``shape`` was broadcast along, then reshaped to ``shape``. Works on arrays and on Tensors.
+
+    >>> unbroadcast(np.ones((5, 3, 4, 1)), (3, 1, 1)).ravel().tolist()
+    [20.0, 20.0, 20.0]
+    """
+    axes = grown_axes(g.shape, shape)
+    summed = np.add.reduce(g, axis=axes) if axes else g
+    return summed if summed.shape == shape else summed.reshape(shape)

@@ -1,0 +1,66 @@
+"""Every exception that tensorviz raises by name, each also a built-in. Imports nothing of ours."""
+
+from __future__ import annotations
+
+
+class TensorvizError(Exception):
+    """Base of all; catch it to catch everything that tensorviz raises on purpose."""
+
+
+class DTypeError(TensorvizError, TypeError):
+    """A dtype that cannot be used here: an integer that should require a gradient, complex, object."""
+
+
+class ShapeError(TensorvizError, ValueError):
+    """Shapes that do not fit: operands, a seed, a share of a rule, an in-place result."""
+
+
+class SeedError(TensorvizError, ValueError, RuntimeError):
+    """``backward`` needs a seed (``gradient=``), or got one that does not fit."""
+
+
+class GraphError(TensorvizError, RuntimeError):
+    """``backward`` on a value that has no graph: a constant, a detached value, one made under ``no_grad``."""
+
+
+class InPlaceError(TensorvizError, RuntimeError):
+    """An in-place change that is refused, or that destroyed what a backward rule had saved."""
+
+
+class RuleError(TensorvizError, RuntimeError):
+    """An op's backward rule failed or returned something that is no gradient of its operand."""
+
+
+class NoRuleError(TensorvizError, TypeError):
+    """A NumPy function that has no rule."""
+
+
+class OpDefinitionError(TensorvizError, TypeError):
+    """An op class that is incomplete, refused when it is defined."""
+
+
+class RecordError(TensorvizError, ValueError):
+    """A record that does not hold together, or a file that is none."""
+
+    @staticmethod
+    def no_node(message: str) -> NodeLookupError:
+        return NodeLookupError(message)
+
+
+class NodeLookupError(TensorvizError, KeyError):
+    """A name, id or Tensor that is not in the record."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class ReplayError(TensorvizError, RuntimeError):
+    """A recorded graph that cannot be run again."""
+
+
+class CheckError(TensorvizError, AssertionError):
+    """``gradcheck`` found a gradient that finite differences contradict."""
+
+
+class MissingExtraError(TensorvizError, ImportError):
+    """Something optional is not installed; the message gives the pip command."""

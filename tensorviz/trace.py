@@ -1,0 +1,376 @@
+"""The record of one backward pass: frozen, self-explaining data. Imports nothing of the engine, the ops or the views at load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tensorviz.errors import RecordError
+
+if TYPE_CHECKING:
+    from tensorviz.checks.report import CheckReport
+    from tensorviz.checks.table import ComparisonTable
+    from tensorviz.findings import Finding
+    from tensorviz.widgets.stepper import Stepper
+
+Array = npt.NDArray[Any]
+StepKind = Literal["seed", "pull", "unbroadcast", "accumulate", "leaf"]
+NodeKind = Literal["leaf", "parameter", "constant", "detached", "op"]
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where in the user's code a node was made: the file, the function, and the exact expression."""
+
+    file: str
+    line: int
+    function: str
+    code: str
+    """The text of the line(s), without the newline at the end."""
+    end_line: int = 0
+    column: int = -1
+    """Offset of the expression's first character in its first line; -1 where it is not known."""
+    end_column: int = -1
+
+    @property
+    def expression(self) -> str:
+        """The part of ``code`` that made the node; the whole line where the columns are not known."""
+        if self.column < 0:
+            return self.code.strip()
+        lines = self.code.split("\n")
+        if len(lines) == 1:
+            return lines[0][self.column : self.end_column]
+        return "\n".join([lines[0][self.column :], *lines[1:-1], lines[-1][: self.end_column]])
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}, in {self.function}: {self.code.strip()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One contribution to one node's gradient, sent by one use of that node."""
+
+    consumer: int
+    """Id of the node that sends it."""
+    slot: int
+    """Argument position in the consumer."""
+    target: int
+    """Id of the node that receives it."""
+    local: Array
+    """The pullback before unbroadcast, in the shape of the consumer's result grown from the operand."""
+    summed_axes: tuple[int, ...]
+    """The axes of ``local`` that were summed, because the operand was broadcast along them."""
+    value: Array
+    """The share as it arrives: ``local`` summed over ``summed_axes`` and reshaped to the target's shape."""
+    total: Array
+    """The target's running sum after this share."""
+    route: Array | None = None
+    """For ops that select: a weight in [0, 1] per element of the operand (a tie of k has 1/k each)."""
+
+    @property
+    def edge(self) -> str:
+        """``"consumer:slot"``, the name of the edge in pictures."""
+        return f"{self.consumer}:{self.slot}"
+
+
+@dataclass(frozen=True, slots=True)
+class TraceNode:
+    """One value of the forward pass: a leaf, a constant, or the result of one op."""
+
+    id: int
+    op: str
+    """The registered name of the op, or ``"leaf"`` / ``"constant"`` / ``"detach"``."""
+    label: str
+    """What stands in the node's picture: ``+``, ``tanh``, ``sum``."""
+    name: str | None
+    inputs: tuple[int, ...]
+    """Ids in slot order, one per use: ``x * x`` lists x twice."""
+    params: Mapping[str, Any]
+    shape: tuple[int, ...]
+    dtype: str
+    value: Array
+    saved: Mapping[str, Array]
+    kind: NodeKind
+    requires_grad: bool
+    scope: str
+    source: Source | None
+    slots: tuple[str, ...] = ()
+    """The operands' names in the rule, in slot order."""
+    formulas: tuple[str, ...] = ()
+    """One formula per slot for the local share, in the slots' and saved values' names and ``g``: ``g * b``."""
+    word: str = ""
+    """What the gate does with a gradient: add *distributes*, max *routes*, mul *swaps*."""
+    weak: bool = False
+    """A Python scalar: on replay it does not decide the dtype."""
+    saved_from: Mapping[str, int] = field(default_factory=dict)
+    """Which slot each saved value is (-1: the result itself); values the rule made for itself are not listed."""
+    uid: int = -1
+    """Identifies the Tensor inside the process that recorded it; -1 after loading."""
+    shares: tuple[Share, ...] = ()
+    """Those it received, in order of arrival."""
+    cotangent: Array | None = None
+    """The sum of the shares: the gradient of the root with respect to this value."""
+    cut: int | None = None
+    """For ``detach``: the id of the node it was cut from, where that node is in the record."""
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.kind != "op"
+
+    @property
+    def title(self) -> str:
+        """The name where there is one, otherwise the op."""
+        if self.name:
+            return self.name
+        if self.kind == "constant" and self.value.size == 1:
+            return format(self.value.reshape(()).item(), ".4g") if self.value.dtype.kind in "fiu" else str(self.value.reshape(()).item())
+        return self.op
+
+    def __repr__(self) -> str:
+        made = f" at {self.source.file}:{self.source.line}" if self.source else ""
+        return f"TraceNode({self.id}: {self.op}{' ' + self.name if self.name else ''}, shape {self.shape}, {self.dtype}, {len(self.shares)} share(s){made})"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that happened in the backward pass."""
+
+    kind: StepKind
+    node: int
+    """On ``pull`` the node whose rule runs; on every other step the node that receives."""
+    share: Share | None
+    before: Array | None
+    """The accumulator before an ``accumulate``, ``.grad`` before a ``leaf``."""
+    after: Array | None
+    caption: str
+    """One plain sentence."""
+
+
+@dataclass(frozen=True)
+class TraceData:
+    """What a Trace is made of; built once, the first time that it is looked at."""
+
+    nodes: tuple[TraceNode, ...]
+    steps: tuple[Step, ...]
+    roots: tuple[int, ...]
+    complete: bool = True
+    """False where the pass stopped before its end, or has not run."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """The whole text of each file or cell that made nodes, by the ``file`` of their :class:`Source`."""
+
+
+class Trace:
+    """One recorded backward pass. Plain data: it holds no engine state, and everything that is shown reads it.
+
+    ``build`` is called once, at the first look, so that recording costs the user's program next to nothing.
+    """
+
+    def __init__(self, build: Callable[[], TraceData] | TraceData) -> None:
+        self._build: Callable[[], TraceData] | None = None
+        if isinstance(build, TraceData):
+            self.__dict__["data"] = build
+        else:
+            self._build = build
+
+    @cached_property
+    def data(self) -> TraceData:
+        build, self._build = self._build, None
+        if build is None:
+            raise RecordError("this trace failed to build earlier and holds nothing; run backward again")
+        return build()
+
+    # ---- what is in it ---------------------------------------------------------------------------------------
+
+    @property
+    def nodes(self) -> tuple[TraceNode, ...]:
+        """Every node, in forward order; a node's id is its position."""
+        return self.data.nodes
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """Every step of the pass, in the order performed, each with its caption."""
+        from tensorviz.views.captions import captioned
+
+        return captioned(self.data)
+
+    @property
+    def roots(self) -> tuple[int, ...]:
+        """Ids of the nodes that were seeded."""
+        return self.data.roots
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """The text of each file or cell that made nodes."""
+        return self.data.sources
+
+    @cached_property
+    def forks(self) -> tuple[TraceNode, ...]:
+        """The nodes that receive two or more shares."""
+        return tuple(n for n in self.nodes if len(n.shares) > 1)
+
+    @cached_property
+    def _index(self) -> tuple[dict[str, int], dict[int, int]]:
+        names: dict[str, int] = {}
+        uids: dict[int, int] = {}
+        for n in self.nodes:
+            if n.name is not None:
+                names[n.name] = n.id
+            if n.uid >= 0:
+                uids[n.uid] = n.id
+        return names, uids
+
+    def node(self, key: Any) -> TraceNode:
+        """The node of a Tensor, a name or an id. ``KeyError`` lists the names that there are."""
+        names, uids = self._index
+        if isinstance(key, TraceNode):
+            return self.nodes[key.id]
+        if isinstance(key, str) and key in names:
+            return self.nodes[names[key]]
+        if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+            if 0 <= int(key) < len(self.nodes):
+                return self.nodes[int(key)]
+            raise RecordError.no_node(f"{key} is no node id: the trace has {len(self.nodes)} nodes, 0 to {len(self.nodes) - 1}")
+        uid = getattr(key, "_uid", None)
+        if uid in uids:
+            return self.nodes[uids[uid]]
+        known = ", ".join(sorted(names)[:40]) or "none is named"
+        what = repr(key) if isinstance(key, str) else f"this {type(key).__name__}"
+        raise RecordError.no_node(f"{what} is not in the trace. Names: {known}")
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __repr__(self) -> str:
+        root = ", ".join(self.nodes[r].title for r in self.roots[:3])
+        forks = len(self.forks)
+        return f"Trace of {root}: {len(self.nodes)} nodes, {len(self.steps)} steps, {forks} fork{'' if forks == 1 else 's'}"
+
+    # ---- what can be done with it: thin doors to the parts that read a record ---------------------------------
+
+    def replay(self, values: Mapping[Any, npt.ArrayLike] | None = None, *, dtype: npt.DTypeLike | None = None) -> Array:
+        """The root's value after running the recorded forward graph again with some nodes replaced."""
+        from tensorviz.replay import replay
+
+        return replay(self, values or {}, dtype=dtype)
+
+    def check(self, **options: Any) -> CheckReport:
+        """Compare every gradient with finite differences; see :func:`tensorviz.checks.check`."""
+        from tensorviz.checks import check
+
+        return check(self, **options)
+
+    def findings(self) -> list[Finding]:
+        """What a teacher or an engineer would point at, root cause first."""
+        from tensorviz.findings import find
+
+        return find(self)
+
+    def compare(self, gradients: Mapping[Any, npt.ArrayLike]) -> ComparisonTable:
+        """A table of hand-made gradients against the recorded ones."""
+        from tensorviz.checks.table import compare
+
+        return compare(self, gradients)
+
+    def summary(self, *, values: bool = True) -> str:
+        """The same steps as text, for terminals, screen readers and diffs."""
+        from tensorviz.views.summary import summary
+
+        return summary(self, values=values)
+
+    def to_svg(self, path: str | PathLike[str] | None = None, *, step: int | None = None, **options: Any) -> str:
+        """The picture as SVG text; also written to ``path`` if given."""
+        from tensorviz.views.svg import to_svg
+
+        return to_svg(self, path, step=step, **options)
+
+    def to_dot(self, path: str | PathLike[str] | None = None, *, step: int | None = None, **options: Any) -> str:
+        """The picture as DOT text for Graphviz; also written to ``path`` if given."""
+        from tensorviz.views.dot import to_dot
+
+        return to_dot(self, path, step=step, **options)
+
+    def to_html(self, path: str | PathLike[str] | None = None, *, step: int | None = None, **options: Any) -> str:
+        """One self-contained page with the stepper: no kernel, no network."""
+        from tensorviz.widgets.page import to_html
+
+        return to_html(self, path, step=step, **options)
+
+    def to_png(self, path: str | PathLike[str] | None = None, *, step: int | None = None, **options: Any) -> bytes:
+        """The picture as PNG bytes (needs the extra ``image``)."""
+        from tensorviz.views.image import to_png
+
+        return to_png(self, path, step=step, **options)
+
+    def to_pdf(self, path: str | PathLike[str] | None = None, *, step: int | None = None, **options: Any) -> bytes:
+        """The picture as PDF bytes (needs the extra ``image``)."""
+        from tensorviz.views.image import to_pdf
+
+        return to_pdf(self, path, step=step, **options)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the trace to one versioned file (no pickle)."""
+        from tensorviz.wire import save
+
+        save(self, path)
+
+    def show(self, **options: Any) -> Stepper:
+        """The stepper widget (needs ipywidgets and anywidget, which a plain install brings)."""
+        from tensorviz.widgets.stepper import Stepper
+
+        return Stepper(self, **options)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        from tensorviz.display import bundle
+
+        return bundle(self)
+
+
+def validate(data: TraceData) -> TraceData:
+    """Check that a record holds together; run on every load. Raises :class:`RecordError` that names the place."""
+
+    def fail(what: str) -> None:
+        raise RecordError(f"the record does not hold together: {what}")
+
+    count = len(data.nodes)
+    for position, n in enumerate(data.nodes):
+        if n.id != position:
+            fail(f"node at position {position} has id {n.id}")
+        if any(not 0 <= i < position for i in n.inputs):
+            fail(f"node {position} ({n.op}) has an input that is not older than itself: {n.inputs}")
+        if tuple(n.value.shape) != n.shape:
+            fail(f"node {position} ({n.op}) says shape {n.shape}, its value has {n.value.shape}")
+        for s in n.shares:
+            if s.target != position or not 0 <= s.consumer < count:
+                fail(f"a share of node {position} names target {s.target} and consumer {s.consumer}")
+            if not 0 <= s.slot < len(data.nodes[s.consumer].inputs) or data.nodes[s.consumer].inputs[s.slot] != position:
+                fail(f"a share of node {position} comes from slot {s.slot} of node {s.consumer}, which is another operand")
+            if tuple(s.value.shape) != n.shape:
+                fail(f"a share of node {position} has shape {s.value.shape}, expected {n.shape}")
+    for k, step in enumerate(data.steps):
+        if not 0 <= step.node < count:
+            fail(f"step {k} names node {step.node} of {count}")
+    if any(not 0 <= r < count for r in data.roots):
+        fail(f"roots {data.roots} of {count} nodes")
+    return data
+
+
+def sum_axes(from_shape: Sequence[int], to_shape: Sequence[int]) -> tuple[int, ...]:
+    """The axes over which a gradient of ``from_shape`` is summed for an operand of ``to_shape`` that was broadcast to it.
+
+    Those that were prepended, and those where the operand has size 1 and the result does not.
+
+    >>> sum_axes((5, 3, 4, 1), (3, 1, 1))
+    (0, 2)
+    """
+    grown = len(from_shape) - len(to_shape)
+    return tuple(range(grown)) + tuple(grown + i for i, (to, got) in enumerate(zip(to_shape, from_shape[grown:], strict=True)) if to == 1 and got != 1)
+
+
