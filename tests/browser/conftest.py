@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from browser.book import App, Book, Server, Watch
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from browser.book import App, Book, Server, Watch
 
 FLAGS = [
     "--no-sandbox",  # containers run as root
