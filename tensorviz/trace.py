@@ -371,6 +371,6 @@ def sum_axes(from_shape: Sequence[int], to_shape: Sequence[int]) -> tuple[int, .
     (0, 2)
     """
     grown = len(from_shape) - len(to_shape)
-    return tuple(range(grown)) + tuple(grown + i for i, (to, got) in enumerate(zip(to_shape, from_shape[grown:], strict=True)) if to == 1 and got != 1)
-
-
+    return tuple(range(grown)) + tuple(
+        grown + i for i, (to, got) in enumerate(zip(to_shape, from_shape[grown:], strict=True)) if to == 1 and got != 1
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
+from operator import attrgetter
 from types import FrameType
 from typing import Any
 
@@ -58,8 +59,7 @@ def backward(roots: Sequence[Tensor], gradients: Sequence[Any] | None = None, *,
     return trace
 
 
-def _uid(node: Node) -> int:
-    return node.uid
+_uid = attrgetter("uid")
 
 
 def _root(y: Any) -> Node:
@@ -67,15 +67,25 @@ def _root(y: Any) -> Node:
         raise GraphError(f"backward starts from a Tensor, got {type(y).__name__}")
     node = y._current()
     if not node.requires_grad:
-        why = "it was detached" if node.rare is not None and node.rare.cut is not None else "it was made under no_grad" if node.params.get("no_grad") else "nothing that it depends on requires a gradient"
+        why = (
+            "it was detached"
+            if node.rare is not None and node.rare.cut is not None
+            else "it was made under no_grad"
+            if node.params.get("no_grad")
+            else "nothing that it depends on requires a gradient"
+        )
         where = source_of(node)
-        raise GraphError(f"backward: {y._what()} has no graph, because {why}{f' ({where})' if where else ''}. Make the leaves with requires_grad=True")
+        raise GraphError(
+            f"backward: {y._what()} has no graph, because {why}{f' ({where})' if where else ''}. Make the leaves with requires_grad=True"
+        )
     return node
 
 
 def _seeds(nodes: Sequence[Node], roots: Sequence[Tensor], gradients: Sequence[Any] | None) -> list[Any]:
     if gradients is not None and len(gradients) != len(nodes):
-        raise SeedError(f"backward got {len(nodes)} Tensor(s) and {len(gradients)} gradient(s); give one per Tensor (None for one with a single element)")
+        raise SeedError(
+            f"backward got {len(nodes)} Tensor(s) and {len(gradients)} gradient(s); give one per Tensor (None for one with a single element)"
+        )
     seeds = []
     for node, root, gradient in zip(nodes, roots, gradients or [None] * len(nodes), strict=True):
         value = node.value
@@ -90,7 +100,9 @@ def _seeds(nodes: Sequence[Node], roots: Sequence[Tensor], gradients: Sequence[A
             if given.dtype.kind not in "fiub":
                 raise SeedError(f"backward: the gradient has dtype {given.dtype}, expected real numbers of shape {value.shape}")
             if given.shape != value.shape:
-                raise SeedError(f"backward: the gradient has shape {given.shape}, expected {value.shape}, the shape of {root._what()}; it is not broadcast")
+                raise SeedError(
+                    f"backward: the gradient has shape {given.shape}, expected {value.shape}, the shape of {root._what()}; it is not broadcast"
+                )
             seed = np.array(given, dtype=value.dtype)
         seeds.append(seed[()] if seed.ndim == 0 else seed)
     return seeds
@@ -130,14 +142,11 @@ def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, 
             error.add_note(f"raised by the backward rule of {_at(node)}")
             raise
         pulled.append(shares)
-        same = node.same
-        for slot, (inp, share) in enumerate(zip(node.inputs, shares, strict=True)):
-            if share is None:
-                continue
-            if not same:
-                share = fit(node, slot, share)
-            before = get(inp)
-            totals[inp] = share if before is None else before + share
+        if not node.same:
+            shares = [share if share is None else fit(node, slot, share) for slot, share in enumerate(shares)]
+        for inp, share in zip(node.inputs, shares, strict=True):
+            if share is not None:
+                totals[inp] = totals[inp] + share if inp in totals else share
 
 
 def fit(node: Node, slot: int, share: Any) -> Any:

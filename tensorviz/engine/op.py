@@ -159,7 +159,13 @@ def register(op: Op) -> None:
             refuse(f"needs one formula per slot ({count}), has {len(op.formulas)}")
         if not op.word:
             refuse("needs a word that says what it does with a gradient")
-        known = {s.lstrip("*") for s in op.slots} | {f"{s}_shape" for s in op.slots} | {f"{s}_dtype" for s in op.slots} | {"out", "slot", "inputs", "shapes", "need"} | set(op.extras)
+        known = (
+            {s.lstrip("*") for s in op.slots}
+            | {f"{s}_shape" for s in op.slots}
+            | {f"{s}_dtype" for s in op.slots}
+            | {"out", "slot", "inputs", "shapes", "need"}
+            | set(op.extras)
+        )
         params = {p for p in inspect.signature(forward_of(op)).parameters if p not in op.slots} if _has_signature(forward_of(op)) else set()
         for rule in rules:
             for wanted in _names(rule):
@@ -184,7 +190,7 @@ def register(op: Op) -> None:
 def forward_of(op: Op) -> Callable[..., Any]:
     """The forward rule as a plain function (a function in a class body would bind)."""
     found = inspect.getattr_static(op, "forward")
-    return found.__func__ if isinstance(found, staticmethod) else found  # type: ignore[no-any-return]
+    return found.__func__ if isinstance(found, staticmethod) else found
 
 
 def _has_signature(function: Callable[..., Any]) -> bool:
@@ -247,7 +253,7 @@ def _compile(op: Op, *, recorded: bool) -> Any:
     text = f"def pull({arguments}):\n    inputs = node.inputs\n    params = node.params\n    return {body}\n"
     names: dict[str, Any] = {f"rule{i}": rule for i, rule in enumerate(op.vjps)}
     names |= {"joint": _unbound(op, "joint"), "shape": np.shape, "dtype": np.result_type, "default": defaults_of(op)}
-    exec(compile(text, f"<rule of {op.name}>", "exec"), names)
+    exec(compile(text, f"<rule of {op.name}>", "exec"), names)  # noqa: S102 - text made above from checked identifiers alone
     return names["pull"]
 
 
@@ -327,7 +333,9 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     return _wrap(finish(op, nodes, params, value, requires_grad, tracked, extras, 2))
 
 
-def finish(op: Op, nodes: tuple[Node, ...], params: dict[str, Any], value: Any, requires_grad: bool, tracked: bool, extras: tuple[Any, ...], depth: int) -> Node:
+def finish(
+    op: Op, nodes: tuple[Node, ...], params: dict[str, Any], value: Any, requires_grad: bool, tracked: bool, extras: tuple[Any, ...], depth: int
+) -> Node:
     """The node of a result; without its operands where no graph is recorded."""
     frame: Any = sys._getframe(depth)
     while frame is not None and is_internal(frame):
@@ -369,13 +377,11 @@ _FLOAT = np.float64
 
 def _binary(op: Op, *, reflected: bool) -> Callable[[Any, Any], Any]:
     """The method behind a Python operator: the same as :func:`apply`, written out for two operands."""
-    forward, differentiable = forward_of(op), op.differentiable
+    forward, differentiable, make = forward_of(op), op.differentiable, object.__new__
 
     def method(self: Any, other: Any) -> Any:
         a = self._node or self._settle()
-        if type(other) is _tensor_class:
-            b = other._node or other._settle()
-        elif isinstance(other, _tensor_class):
+        if type(other) is _tensor_class or isinstance(other, _tensor_class):
             b = other._node or other._settle()
         else:
             if other is None or isinstance(other, (str, dict, set)):
@@ -383,19 +389,34 @@ def _binary(op: Op, *, reflected: bool) -> Callable[[Any, Any], Any]:
             b = constant(other, a.value)
         if reflected:
             a, b = b, a
+        x, y = a.value, b.value
         try:
-            value = forward(a.value, b.value)
+            value = forward(x, y)
         except ValueError as error:
-            raise _explain(op, (a.value, b.value), NO_PARAMS, error) from error
-        requires_grad = a.requires_grad or b.requires_grad
+            raise _explain(op, (x, y), NO_PARAMS, error) from error
         frame = sys._getframe(1)
         mode = local.mode
-        kind = type(value)
-        if kind is not _FLOAT or not requires_grad or not differentiable or not mode.enabled or is_internal(frame):
+        requires_grad = a.requires_grad or b.requires_grad
+        if type(value) is not _FLOAT or not requires_grad or not differentiable or not mode.enabled or is_internal(frame):
             return _wrap(finish(op, (a, b), NO_PARAMS, value, requires_grad, a.tracked or b.tracked, (), 2))
-        # scalars of float64, the common case in circuits: shapes and dtypes are known to agree
-        same = (type(a.value) is _FLOAT or not a.requires_grad) and (type(b.value) is _FLOAT or not b.requires_grad)
-        return _wrap(Node(op, (a, b), NO_PARAMS, value, True, True, same, new_uid(), frame.f_code, frame.f_lasti, mode.scope))
+        # float64 scalars, all that a circuit is made of: shapes and dtypes agree, and plain stores are faster than calls
+        node: Node = make(Node)
+        node.op = op
+        node.inputs = (a, b)
+        node.params = NO_PARAMS
+        node.value = value
+        node.requires_grad = node.tracked = True
+        node.same = (type(x) is _FLOAT or not a.requires_grad) and (type(y) is _FLOAT or not b.requires_grad)
+        node.uid = new_uid()
+        node.code = frame.f_code
+        node.lasti = frame.f_lasti
+        node.scope = mode.scope
+        node.rare = None
+        made = make(_tensor_class)
+        made._node = node
+        made._hand = made._grad = made.trace = None
+        made._retain = False
+        return made
 
     method.__name__ = op.operators[1 if reflected else 0]
     method.__doc__ = op.__doc__

@@ -23,7 +23,9 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
         what = f"np.{ufunc.__name__}" if method == "__call__" else f"np.{ufunc.__name__}.{method}"
         raise NoRuleError(_no_rule(what, ufunc.__name__))
     if kwargs:
-        raise NoRuleError(f"np.{ufunc.__name__} on a Tensor takes no {', '.join(sorted(kwargs))}=; select with np.where, or change the dtype of the operands with astype")
+        raise NoRuleError(
+            f"np.{ufunc.__name__} on a Tensor takes no {', '.join(sorted(kwargs))}=; select with np.where, or change the dtype of the operands with astype"
+        )
     return apply(UFUNCS[ufunc], inputs, {})
 
 

@@ -8,6 +8,7 @@ import linecache
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
+from operator import attrgetter
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -30,7 +31,15 @@ class Write(NamedTuple):
 class Pass:
     """What a sweep leaves behind: references only, so that recording costs next to nothing."""
 
-    def __init__(self, roots: Sequence[Node], seeds: Sequence[Any] | None, ops: Sequence[Node], pulled: Sequence[tuple[Any, ...]], writes: Sequence[Write], names: dict[int, str]) -> None:
+    def __init__(
+        self,
+        roots: Sequence[Node],
+        seeds: Sequence[Any] | None,
+        ops: Sequence[Node],
+        pulled: Sequence[tuple[Any, ...]],
+        writes: Sequence[Write],
+        names: dict[int, str],
+    ) -> None:
         self.roots, self.seeds, self.ops, self.pulled, self.writes, self.names = roots, seeds, ops, pulled, writes, names
 
     def build(self) -> TraceData:
@@ -151,13 +160,8 @@ def everything(roots: Sequence[Node]) -> list[Node]:
             if n not in seen:
                 seen.add(n)
                 stack.append(n)
-    # a leaf's uid is that of its Tensor, so an updated leaf may carry the number of an older one: results decide
-    found.sort(key=_order)
+    found.sort(key=attrgetter("uid"))
     return found
-
-
-def _order(node: Node) -> int:
-    return node.uid
 
 
 def _merge(nodes: Sequence[Node]) -> dict[Node, int]:
@@ -262,7 +266,7 @@ def _names(nodes: Sequence[Node], called: dict[int, str]) -> dict[int, str]:
         elif node.rare is not None and node.rare.original is not None and -id(node.rare.original) in called:
             names[i] = called[-id(node.rare.original)]
         elif node.code is not None and (node.op is not None or node.requires_grad or node.tracked or node.params):
-            target = _assigned(node.code, node.lasti)
+            target = _assigned(_Identity(node.code), node.lasti)
             # several nodes made by one expression (a function of ours): the last of them is what the name means
             after = nodes[i + 1] if i + 1 < len(nodes) else None
             inner = after is not None and after.code is node.code and after.lasti == node.lasti and after.op is not node.op
@@ -271,8 +275,8 @@ def _names(nodes: Sequence[Node], called: dict[int, str]) -> dict[int, str]:
     return names
 
 
-@lru_cache(maxsize=256)
-def _assignments(file: str, text: str) -> dict[tuple[int, int, int, int], str]:
+@lru_cache(maxsize=64)
+def _assignments(text: str) -> dict[tuple[int, int, int, int], str]:
     """For every assignment to a plain name in a source text: the position of its right side, and the name."""
     found: dict[tuple[int, int, int, int], str] = {}
     try:
@@ -298,16 +302,17 @@ def _without_magics(text: str) -> str:
     return "\n".join("#" + line[1:] if line.lstrip()[:1] in ("%", "!") else line for line in text.split("\n"))
 
 
-def _assigned(code: CodeType, lasti: int) -> str | None:
-    place = _position(code, lasti)
+@lru_cache(maxsize=65536)
+def _assigned(key: _Identity, lasti: int) -> str | None:
+    place = _position(key.code, lasti)
     if place is None or place[2] < 0:
         return None
-    text = "".join(linecache.getlines(code.co_filename))
-    name = _assignments(code.co_filename, text).get(place)
+    name = _assignments("".join(linecache.getlines(key.code.co_filename))).get(place)
     return None if name is None or name.startswith("_") else name
 
 
 # ---- source lines -------------------------------------------------------------------------------------------
+
 
 def _position(code: CodeType, lasti: int) -> tuple[int, int, int, int] | None:
     """Line, end line, column and end column (in bytes) of the instruction at ``lasti``."""
@@ -363,7 +368,15 @@ def _locate(key: _Identity, lasti: int) -> Source | None:
         column, end_column = _characters(picked[0], column), _characters(picked[-1], end_column)
     elif not picked:
         column = end_column = -1
-    return Source(file=file_title(code.co_filename), line=line, function=code.co_qualname, code="\n".join(picked), end_line=end, column=column, end_column=end_column)
+    return Source(
+        file=file_title(code.co_filename),
+        line=line,
+        function=code.co_qualname,
+        code="\n".join(picked),
+        end_line=end,
+        column=column,
+        end_column=end_column,
+    )
 
 
 def _characters(text: str, offset: int) -> int:

@@ -26,19 +26,22 @@ class Tensor:
     Everything that works on arrays works on Tensors (operators, methods, ``np.`` functions) and is recorded as soon as one operand requires a gradient.
     """
 
-    __slots__ = ("__weakref__", "_base", "_grad", "_live", "_node", "_retain", "trace")
+    __slots__ = ("__weakref__", "_grad", "_hand", "_node", "_retain", "trace")
 
     _node: Node | None
     """Its node; None while its array is in the user's hands (see :meth:`_settle`)."""
+    _grad: Array | None
+    _hand: tuple[Array, Node] | None
+    """The array that was handed out by ``.data``, and the node that it belongs to as long as it is unchanged."""
+    trace: Trace | None
+    """The record of the latest ``backward`` that started here."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._base: Node | None = None
-        self._live: Array | None = None
-        self._grad: Array | None = None
+        self._hand = None
+        self._grad = None
         self._retain = False
-        self.trace: Trace | None = None
-        """The record of the latest ``backward`` that started here."""
+        self.trace = None
 
     if TYPE_CHECKING:
 
@@ -73,10 +76,11 @@ class Tensor:
 
     def _settle(self) -> Node:
         """The node of a leaf whose array was handed out: the old one while the array is unchanged, a new leaf once it was written to."""
-        live, base = self._live, self._base
-        assert live is not None and base is not None
+        assert self._hand is not None
+        live, base = self._hand
         if not _same_bits(live, base.value):
-            self._base = base = self._successor(base, frozen(live.copy()))
+            base = self._successor(base, frozen(live.copy()))
+            self._hand = live, base
         return base
 
     def _current(self) -> Node:
@@ -103,25 +107,29 @@ class Tensor:
         """The values. Of a leaf: a writable array, and writing to it changes the leaf (what was recorded before stays as it was). Of a result: read-only."""
         node = self._node
         if node is None:
-            self._settle()
-            assert self._live is not None
-            return self._live
+            assert self._hand is not None
+            return self._hand[0]
         if node.op is not None:
             return _read_only(node.value)
-        self._live, self._base, self._node = np.array(node.value, order="C"), node, None
-        return self._live
+        live = np.array(node.value, order="C")
+        self._hand, self._node = (live, node), None
+        return live
 
     @data.setter
     def data(self, value: npt.ArrayLike) -> None:
-        if value is self._live and value is not None:
+        if self._node is None and self._hand is not None and value is self._hand[0]:
             return
         node = self._current()
         array = np.asarray(value)
         if array.shape != node.value.shape:
-            raise ShapeError(f"data of {self._what()} has shape {node.value.shape}, got {array.shape}; a Tensor keeps its shape, make a new one with tensor(...)")
+            raise ShapeError(
+                f"data of {self._what()} has shape {node.value.shape}, got {array.shape}; a Tensor keeps its shape, make a new one with tensor(...)"
+            )
         if node.op is not None:
-            raise InPlaceError(f"data of {self._what()}, the result of {node.op.name}, is read-only: it is part of a graph. Use detach(), or an in-place op such as copy_")
-        self._live = self._base = None
+            raise InPlaceError(
+                f"data of {self._what()}, the result of {node.op.name}, is read-only: it is part of a graph. Use detach(), or an in-place op such as copy_"
+            )
+        self._hand = None
         self._node = self._successor(node, frozen(np.array(array, dtype=node.value.dtype)))
 
     @property
@@ -158,7 +166,7 @@ class Tensor:
             _refuse_integer(node.value.dtype)
         fresh = self._successor(node, node.value)
         fresh.requires_grad = fresh.tracked = bool(value)
-        self._node, self._live, self._base = fresh, None, None
+        self._node, self._hand = fresh, None
 
     @property
     def is_leaf(self) -> bool:
@@ -190,13 +198,16 @@ class Tensor:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return np.dtype(self._current().value.dtype)
+        found: np.dtype[Any] = self._current().value.dtype
+        return found
 
     def item(self) -> float | int | bool:
         """The only element as a Python number."""
         value = self._current().value
         if value.size != 1:
-            raise ShapeError(f"item() needs exactly one element, {self._what()} has shape {value.shape}; use tolist(), or reduce it first, e.g. with sum()")
+            raise ShapeError(
+                f"item() needs exactly one element, {self._what()} has shape {value.shape}; use tolist(), or reduce it first, e.g. with sum()"
+            )
         return value.reshape(()).item()  # type: ignore[no-any-return]
 
     def numpy(self) -> Array:
@@ -251,10 +262,14 @@ class Tensor:
         result = apply(op, (self, *operands), params)
         node = result._current()
         if node.value.shape != old.value.shape:
-            raise ShapeError(f"in-place {op.name}: {self._what()} has shape {old.value.shape}, the result has {node.value.shape}; an in-place op cannot change the shape")
+            raise ShapeError(
+                f"in-place {op.name}: {self._what()} has shape {old.value.shape}, the result has {node.value.shape}; an in-place op cannot change the shape"
+            )
         if node.value.dtype != old.value.dtype:
             if not np.can_cast(node.value.dtype, old.value.dtype, "same_kind"):
-                raise DTypeError(f"in-place {op.name}: {self._what()} has dtype {old.value.dtype}, the result {node.value.dtype}, which does not fit into it")
+                raise DTypeError(
+                    f"in-place {op.name}: {self._what()} has dtype {old.value.dtype}, the result {node.value.dtype}, which does not fit into it"
+                )
             node = result.astype(old.value.dtype)._current() if node.op is not None else leaf(np.asarray(node.value).astype(old.value.dtype)[()])
         if old.op is None and not (enabled and node.tracked):
             node = self._successor(old, node.value)
@@ -262,7 +277,7 @@ class Tensor:
             node.more().name = old.rare.name
         old.more().changed = Changed(op.name, node.uid, node.code, node.lasti)
         changes.any = True
-        self._node, self._live, self._base = node, None, None
+        self._node, self._hand = node, None
         return self
 
     def copy_(self, other: Any) -> Tensor:
