@@ -28,6 +28,10 @@ def chromium() -> str:
     return path
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--redraw", action="store_true", help="write the README's pictures anew instead of comparing them")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # A live Playwright holds an event loop in this thread, which would disturb any other test that runs one. It also
     # puts the quick failures first.
