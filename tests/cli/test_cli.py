@@ -1,0 +1,143 @@
+"""The command line runs a program as it is and shows the pass that it made."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tensorviz.cli import main
+
+SCRIPT = """\
+import sys
+import numpy as np
+import tensorviz as tv
+
+def loss_of(x):
+    return np.sum(np.tanh(x) ** 2)
+
+if __name__ == "__main__":
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    for _ in range(3):
+        loss = loss_of(x)
+        loss.backward()
+    print("arguments", sys.argv[1:])
+"""
+
+
+@pytest.fixture
+def script(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "train.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+def test_svg_draws_the_last_pass_beside_the_caller(script, tmp_path, capsys):
+    assert main(["svg", str(script)]) == 0
+    assert (tmp_path / "train.svg").read_text().startswith("<svg")
+    assert capsys.readouterr().out.splitlines()[-1] == "train.svg"
+
+
+def test_arguments_after_two_dashes_reach_the_script(script, capsys):
+    assert main(["check", str(script), "--", "--fast", "7"]) == 0
+    assert "arguments ['--fast', '7']" in capsys.readouterr().out
+
+
+def test_html_of_a_chosen_pass_goes_to_standard_output(script, capsys):
+    assert main(["html", str(script), "--number", "1", "-o", "-"]) == 0
+    assert "<!doctype html>" in capsys.readouterr().out.lower()
+
+
+def test_check_prints_the_verdicts_and_succeeds(script, capsys):
+    assert main(["check", str(script)]) == 0
+    assert "ok" in capsys.readouterr().out
+
+
+def test_check_fails_with_status_1_where_a_rule_is_wrong(tmp_path, capsys):
+    path = tmp_path / "wrong.py"
+    path.write_text(
+        "import tensorviz as tv\n"
+        "cube = tv.custom_op('cube', lambda x: x**3, lambda g, x: (g * 2 * x**2,))\n"
+        "cube(tv.tensor(2.0, requires_grad=True)).backward()\n"
+    )
+    assert main(["check", str(path)]) == 1
+    assert "cube" in capsys.readouterr().out
+
+
+def test_a_notebook_runs_cell_by_cell_and_its_magics_are_passed_over(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    cells = ["%matplotlib inline\nimport tensorviz as tv", ["x = tv.tensor(2.0, requires_grad=True)\n", "y = x * x\n", "y.backward()"]]
+    book = {"cells": [{"cell_type": "markdown", "source": "# text"}, *({"cell_type": "code", "source": c} for c in cells)]}
+    (tmp_path / "book.ipynb").write_text(json.dumps(book))
+    assert main(["svg", "book.ipynb", "-o", "-"]) == 0
+    assert "<svg" in capsys.readouterr().out
+
+
+def test_a_record_knows_the_lines_of_the_script(script):
+    import argparse
+
+    from tensorviz.cli import record_of
+
+    trace = record_of(argparse.Namespace(script=str(script), arguments=[], number=None))
+    source = trace.node("loss").source
+    assert source is not None
+    assert (source.function, source.line, source.code.strip()) == ("loss_of", 6, "return np.sum(np.tanh(x) ** 2)")
+
+
+def test_a_saved_trace_is_shown_as_text(tmp_path, capsys):
+    import tensorviz as tv
+
+    x = tv.tensor(3.0, requires_grad=True, name="x")
+    trace = (x * x).backward()
+    assert trace is not None
+    trace.save(tmp_path / "pass.tensorviz")
+    assert main(["show", str(tmp_path / "pass.tensorviz"), "--text"]) == 0
+    assert "x" in capsys.readouterr().out
+
+
+def test_a_file_that_is_no_trace_is_refused_in_one_line(tmp_path, capsys):
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear reader")
+    assert main(["show", str(path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_demo_writes_a_page(tmp_path, capsys):
+    page = tmp_path / "demo.html"
+    assert main(["demo", "-o", str(page)]) == 0
+    assert "summed over axes 0" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments", "told"),
+    [
+        ("x = 1", [], "never called backward()"),
+        (SCRIPT, ["--number", "9"], "made 3 record(s), so there is no number 9"),
+        (None, [], "there is no file"),
+    ],
+)
+def test_what_cannot_be_shown_is_said_in_one_line(tmp_path, capsys, program, arguments, told):
+    path = tmp_path / "program.py"
+    if program is not None:
+        path.write_text(program)
+    assert main(["svg", str(path), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+
+
+def test_a_program_that_fails_shows_its_own_traceback_only(tmp_path, capsys):
+    path = tmp_path / "broken.py"
+    path.write_text("def f():\n    return 1 / 0\n\nf()\n")
+    assert main(["svg", str(path)]) == 1
+    error = capsys.readouterr().err
+    assert "ZeroDivisionError" in error
+    assert "cli.py" not in error
+
+
+def test_python_m_tensorviz_lists_the_commands():
+    got = subprocess.run([sys.executable, "-m", "tensorviz", "--help"], capture_output=True, text=True, check=True).stdout
+    assert all(name in got for name in ("demo", "svg", "html", "check", "show"))
