@@ -15,6 +15,14 @@ class ShapeError(TensorvizError, ValueError):
     """Shapes that do not fit: operands, a seed, a share of a rule, an in-place result."""
 
 
+class AxisError(ShapeError, IndexError):
+    """An axis that an operand does not have."""
+
+
+class IndexingError(TensorvizError, IndexError):
+    """A position outside an operand, or an index that is none."""
+
+
 class SeedError(TensorvizError, ValueError, RuntimeError):
     """``backward`` needs a seed (``gradient=``), or got one that does not fit."""
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tensorviz.engine.graph import NO_PARAMS, Node, constant, is_internal, local, new_uid
-from tensorviz.errors import OpDefinitionError, ShapeError
+from tensorviz.errors import AxisError, IndexingError, OpDefinitionError, ShapeError, TensorvizError
 
 REGISTRY: dict[str, Op] = {}
 """Every op by name."""
@@ -37,7 +37,8 @@ class Op:
     * a slot's name (``a``): that operand's value; ``a_shape``, ``a_dtype``: only its shape or dtype, which is nothing saved;
     * ``out``: the result; the name of an ``extras`` entry: a value that ``forward`` made for the rule;
     * the name of a parameter (``axis``): its value;
-    * in a variadic op: ``slot`` (the position), ``inputs`` (all operands) or ``shapes`` (only their shapes).
+    * in a variadic op: ``slot`` (the position), ``inputs`` (all operands), ``others`` (all but the one at ``slot``, which is None)
+      or ``shapes`` (only their shapes).
 
     It returns the share **before** unbroadcast; the engine sums the axes that the operand grew. Rules are written in NumPy
     calls and operators, so that the same text works on arrays and, for higher order, on Tensors.
@@ -72,6 +73,8 @@ class Op:
     inplace: ClassVar[tuple[str, ...]] = ()
     """In-place methods: ``("__iadd__", "add_")``."""
     methods: ClassVar[tuple[str, ...]] = ()
+    advice: ClassVar[str] = ""
+    """What to do about operands that do not fit, for the error."""
     source: ClassVar[str] = ""
     """Where the rule stands in the literature, where it is more than school calculus."""
     domain: ClassVar[tuple[tuple[float, float], ...]] = ()
@@ -122,6 +125,10 @@ class Op:
                 elif what == "inputs":
                     for j, other in enumerate(node.inputs):
                         found[self.slot_name(j)] = (other.value, j)
+                elif what == "others":
+                    for j, other in enumerate(node.inputs):
+                        if j != i:
+                            found[self.slot_name(j)] = (other.value, j)
                 elif what in self.extras:
                     found[what] = (node.extras[self.extras.index(what)], -2)
                 elif what in self.slots:
@@ -163,7 +170,7 @@ def register(op: Op) -> None:
             {s.lstrip("*") for s in op.slots}
             | {f"{s}_shape" for s in op.slots}
             | {f"{s}_dtype" for s in op.slots}
-            | {"out", "slot", "inputs", "shapes", "need"}
+            | {"out", "slot", "inputs", "others", "shapes", "need"}
             | set(op.extras)
         )
         params = {p for p in inspect.signature(forward_of(op)).parameters if p not in op.slots} if _has_signature(forward_of(op)) else set()
@@ -171,7 +178,7 @@ def register(op: Op) -> None:
             for wanted in _names(rule):
                 if wanted not in known and wanted not in params:
                     refuse(f"a rule asks for {wanted!r}, which is no slot, no extra, no parameter of forward and not `out`")
-        op._reads = tuple(tuple(n for n in _names(rule) if n in op.slots or n in op.extras or n in ("out", "inputs")) for rule in rules)
+        op._reads = tuple(tuple(n for n in _names(rule) if n in op.slots or n in op.extras or n in ("out", "inputs", "others")) for rule in rules)
         op.saves = tuple(dict.fromkeys(n for names in op._reads for n in names))
         op.pull, op.pull_recorded = _compile(op, recorded=False), _compile(op, recorded=True)
     if op.routes and len(op.routes) != count:
@@ -217,6 +224,8 @@ def _compile(op: Op, *, recorded: bool) -> Any:
             return slot
         if name == "inputs":
             return "tuple([" + value.format("n") + " for n in inputs])"
+        if name == "others":
+            return f"tuple([None if j == {slot} else " + value.format("n") + " for j, n in enumerate(inputs)])"
         if name == "shapes":
             return "tuple([shape(n.value) for n in inputs])"
         if name == "need":
@@ -249,6 +258,8 @@ def _compile(op: Op, *, recorded: bool) -> Any:
                 need = f"inputs[{i}].requires_grad" if i < _least(op) else f"len(inputs) > {i} and inputs[{i}].requires_grad"
                 parts.append(f"({call(f'rule{i}', _names(rule), str(i))} if {need} else None)")
         body = "(" + ", ".join(parts) + ",)"
+    if not op.variadic and _least(op) < len(op.slots):
+        body = f"{body}[: len(inputs)]"
     arguments = "node, g, wrap, extras" if recorded else "node, g"
     text = f"def pull({arguments}):\n    inputs = node.inputs\n    params = node.params\n    return {body}\n"
     names: dict[str, Any] = {f"rule{i}": rule for i, rule in enumerate(op.vjps)}
@@ -325,6 +336,8 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     values = [n.value for n in nodes]
     try:
         value = forward_of(op)(*values, **params)
+    except TensorvizError:
+        raise
     except (ValueError, IndexError) as error:
         raise _explain(op, values, params, error) from error
     extras: tuple[Any, ...] = ()
@@ -366,10 +379,15 @@ def finish(
 
 
 def _explain(op: Op, values: Sequence[Any], params: dict[str, Any], error: Exception) -> Exception:
+    """The error of a forward rule, with the op, the shapes, the parameters and what to do."""
     shapes = " and ".join(str(np.shape(v)) for v in values)
-    given = ", ".join(f"{k}={v!r}" for k, v in params.items() if np.size(v) < 20)
-    text = f"{op.name}: operands of shape {shapes} do not fit{f' with {given}' if given else ''} ({error})"
-    return IndexError(text) if isinstance(error, IndexError) else ShapeError(text)
+    given = ", ".join(text for k, v in params.items() if len(text := f"{k}={v!r}") <= 80)
+    text = f"{op.name}: operands of shape {shapes} do not fit{f' with {given}' if given else ''} ({error}){f'; {op.advice}' if op.advice else ''}"
+    if isinstance(error, np.linalg.LinAlgError):
+        return type(error)(f"{op.name} of operands of shape {shapes}: {error}{f'; {op.advice}' if op.advice else ''}")
+    if isinstance(error, IndexError):
+        return AxisError(text) if isinstance(error, ValueError) else IndexingError(text)
+    return ShapeError(text)
 
 
 _FLOAT = np.float64

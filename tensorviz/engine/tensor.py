@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tensorviz.engine import protocols
 from tensorviz.engine.graph import Changed, Node, check_dtype, frozen, leaf, local, user_frame, weak
-from tensorviz.engine.op import Op, apply, set_tensor_class
+from tensorviz.engine.op import METHODS, Op, apply, set_tensor_class
 from tensorviz.errors import DTypeError, InPlaceError, ShapeError
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class Tensor:
         def __gt__(self, other: Any) -> Tensor: ...
         def __ge__(self, other: Any) -> Tensor: ...
         def __getitem__(self, key: Any) -> Tensor: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
 
     # ---- the node behind it -----------------------------------------------------------------------------------
 
@@ -197,6 +198,11 @@ class Tensor:
         return int(self._current().value.size)
 
     @property
+    def T(self) -> Tensor:
+        """All axes reversed, recorded as a transpose."""
+        return METHODS["transpose"](self)  # type: ignore[no-any-return]
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         found: np.dtype[Any] = self._current().value.dtype
         return found
@@ -257,7 +263,7 @@ class Tensor:
         if old.op is None and old.requires_grad and enabled:
             raise InPlaceError(
                 f"in-place {op.name} on the leaf {self._what()}, which requires a gradient: its recorded value would be lost. "
-                f"Write x = x {op.label or op.name} ... for a new value, or update it inside `with tv.no_grad():`"
+                f"{f'Write x = x {op.label} ... for a new value' if op.operators else 'Change a copy, made with x.copy()'}, or update it inside `with tv.no_grad():`"
             )
         result = apply(op, (self, *operands), params)
         node = result._current()
