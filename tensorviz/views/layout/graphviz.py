@@ -25,7 +25,7 @@ GRID = 7.0
 """Pixels between two ports of a box. A record's fields share its side evenly, so ports come on a grid and are moved to their place afterwards."""
 GAP = 20.0
 """Pixels between neighbours of one rank."""
-RANK_GAP = 44.0
+RANK_GAP = 32.0
 """Pixels between two ranks: room for a curve that leaves and arrives horizontally."""
 MEMORY_LIMIT = 1 << 30
 """Bytes that one Graphviz instance may grow to; about ten times what 1,500 boxes take."""

@@ -12,7 +12,7 @@ from itertools import pairwise
 from tensorviz.views.layout.types import Box, Layout, Link, Point
 
 GAP = 20.0
-RANK_GAP = 52.0
+RANK_GAP = 40.0
 BEND = 8.0
 """Height that a passing edge keeps free in a rank."""
 ORDER_SWEEPS = 8

@@ -1,0 +1,78 @@
+"""The lines under a still: what the marks mean and what the colours are worth. Imports other views only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tensorviz.views import format as fmt
+from tensorviz.views import text
+from tensorviz.views.marks import Pen
+from tensorviz.views.palette import STEEPNESS, Kind
+
+SIZE, LINE, GAP = 12.0, 22.0, 20.0
+STEPS, STEP = 9, 12.0
+
+
+def legend(pen: Pen, left: float, top: float, width: float, *, cells: bool, saved: bool, waiting: bool, notes: Sequence[str]) -> tuple[str, float]:
+    """The markup and its height: entries one after the other, in as many lines as ``width`` asks for."""
+    entries: list[tuple[float, list[tuple[str, object]]]] = []
+    if cells:
+        entries += [_bar(pen, "value"), *([] if waiting else [_bar(pen, "gradient")])]
+    else:
+        entries += [_words("value above the wire", "mark-value"), *([] if waiting else [_words("∂ gradient below", "mark-gradient")])]
+    if waiting:
+        entries.append(_words("∂ ? not yet computed", "none"))
+    else:
+        entries.append(_words("solid forward, dashed backward", "note"))
+    if saved:
+        entries.append(
+            (_width("saved for backward: left input, right output") + 12, [("saved", ""), ("note", "saved for backward: left input, right output")])
+        )
+    entries += [_words(note, "note") for note in notes]
+    out, x, y = [], left, top + LINE / 2
+    for wide, pieces in entries:
+        if x > left and x + wide > left + width:
+            x, y = left, y + LINE
+        out.append(_draw(pen, x, y, pieces))
+        x += wide + GAP
+    return "".join(out), y + LINE / 2 - top
+
+
+def _width(words: str) -> float:
+    # Proportional fonts are narrower than monospaced ones; 0.56 of the size is wide enough for all that are named.
+    return text.units(words) * 0.56 * SIZE
+
+
+def _words(words: str, role: str) -> tuple[float, list[tuple[str, object]]]:
+    wide = text.width(words, SIZE) if role.startswith(("mark", "none")) else _width(words)
+    return wide, [(role, words)]
+
+
+def _bar(pen: Pen, kind: Kind) -> tuple[float, list[tuple[str, object]]]:
+    most = fmt.number(pen.scale.most(kind))
+    lead = ("value " if kind == "value" else "∂ ") + (fmt.MINUS + most if most != "0" else "0")
+    wide = text.width(lead, SIZE) + 6 + STEPS * STEP + 6 + text.width(most, SIZE)
+    return wide, [(f"mark-{kind}", lead), ("bar", kind), (f"mark-{kind}", most)]
+
+
+def _draw(pen: Pen, x: float, y: float, pieces: list[tuple[str, object]]) -> str:
+    out = []
+    for role, what in pieces:
+        if role == "saved":
+            out.append(pen.saved(x + 4, y))
+            x += 14
+        elif role == "bar":
+            kind: Kind = "value" if what == "value" else "gradient"
+            for i in range(STEPS):
+                # Equal steps of colour are equal steps of asinh.
+                height = (2 * i / (STEPS - 1) - 1) * math.asinh(STEEPNESS)
+                value = pen.scale.most(kind) * math.sinh(height) / STEEPNESS
+                out.append(pen.rect(x + 6 + i * STEP, y - 6, STEP, 12, 0, pen.swatch(kind, value)))
+            out.append(pen.rect(x + 6, y - 6, STEPS * STEP, 12, 0, pen.paint.attributes("swatch")))
+            x += 12 + STEPS * STEP
+        else:
+            words = str(what)
+            out.append(pen.text(x, y + 4.2, words, role, SIZE))
+            x += text.width(words, SIZE) if role.startswith(("mark", "none")) else _width(words)
+    return "".join(out)

@@ -1,0 +1,175 @@
+"""The look of every mark, once: resolved into attributes for stills, left to class names for the stepper. Imports palette and text.
+
+A look names colours by token (``@gline``). ``Still`` writes the palette's colour; ``Skeleton`` writes a class (``tv-wire``) and keeps only what decides
+the geometry, such as the size of text. ``stylesheet`` prints the same looks as CSS over variables, which is what the stepper's style starts from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tensorviz.views import text
+from tensorviz.views.palette import Tokens
+
+Look = Mapping[str, str]
+
+NODE_STATES = ("idle", "reached", "active", "done", "zero")
+
+_MONO = {"font-family": "@mono"}
+_SANS = {"font-family": "@sans"}
+
+LOOKS: dict[str, Look] = {
+    "paper": {"fill": "@bg"},
+    "halo": {"fill": "@now", "stroke": "@nowink", "stroke-width": "1"},
+    "shape": {"fill": "@node", "stroke": "@ink2", "stroke-width": "1.6"},
+    "card": {"fill": "@node", "stroke": "@ink2", "stroke-width": "1.6"},
+    "inner": {"fill": "none", "stroke": "@ink2", "stroke-width": "1.4"},
+    "hatch": {"fill": "none", "stroke": "@hair2", "stroke-width": "1.6"},
+    "label": {"fill": "@ink", **_MONO},
+    "name": {"fill": "@ink2", **_MONO},
+    "wire": {"fill": "none", "stroke": "@wire", "stroke-width": "1.6"},
+    "head": {"fill": "@wire"},
+    "back": {"fill": "none", "stroke": "@gline", "stroke-width": "2", "stroke-dasharray": "6 4"},
+    "backhead": {"fill": "@gline"},
+    "band": {"fill": "none", "stroke": "@now", "stroke-width": "13", "stroke-opacity": "0.55", "stroke-linecap": "round"},
+    "block": {"fill": "none", "stroke": "@ink", "stroke-width": "3"},
+    "cutgap": {"fill": "none", "stroke": "@bg", "stroke-width": "12"},
+    "cutmark": {"fill": "none", "stroke": "@ink", "stroke-width": "2"},
+    "saved": {"fill": "@val", "stroke": "@bg", "stroke-width": "1"},
+    "pill": {"fill": "@bg", "stroke": "@ink2", "stroke-width": "1.3"},
+    "pilltext": {"fill": "@ink", "font-weight": "600", **_SANS},
+    "frame-value": {"fill": "none", "stroke": "@val", "stroke-width": "1.2"},
+    "frame-gradient": {"fill": "none", "stroke": "@gline", "stroke-width": "1.2", "stroke-dasharray": "4 2.5"},
+    "swatch": {"fill": "none", "stroke": "@hair2", "stroke-width": "1"},
+    "cell": {"stroke": "@bg", "stroke-width": "1"},
+    "cross": {"fill": "none", "stroke": "@err", "stroke-width": "1", "stroke-opacity": "0.35"},
+    "tip": {"fill": "@ink"},
+    "num-value": {"fill": "@val", **_MONO},
+    "num-gradient": {"fill": "@grad", "font-weight": "600", **_MONO},
+    "cellnum-value": {"fill": "@valink", **_MONO},
+    "cellnum-gradient": {"fill": "@gradink", "font-weight": "600", **_MONO},
+    "mark-value": {"fill": "@val", **_MONO},
+    "mark-gradient": {"fill": "@grad", "font-weight": "600", **_MONO},
+    "dims": {"fill": "@ink2", **_MONO},
+    "none": {"fill": "@ink2", **_MONO},
+    "note": {"fill": "@ink2", **_SANS},
+    "title": {"fill": "@ink", "font-weight": "600", **_SANS},
+}
+
+SPECIAL: dict[str, Look] = {
+    "zero": {"fill": "@ink2", "font-weight": "400"},
+    "nan": {"fill": "@err", "font-weight": "600"},
+    "inf": {"fill": "@ink", "font-weight": "600"},
+}
+"""Numbers that do not look like the others of their kind."""
+
+BY_STATE: dict[str, dict[str, Look]] = {
+    "shape": {
+        "idle": {"stroke": "@hair2"},
+        "active": {"stroke": "@ink", "stroke-width": "2.6"},
+        "done": {"stroke": "@gline", "stroke-width": "2", "fill": "@done"},
+    },
+    "card": {"idle": {"stroke": "@hair2"}, "done": {"stroke": "@gline", "fill": "@done"}},
+    "inner": {"idle": {"stroke": "@hair2"}, "active": {"stroke": "@ink"}, "done": {"stroke": "@gline"}},
+    "label": {"idle": {"fill": "@ink3"}},
+    "name": {"idle": {"fill": "@ink3"}},
+    "back": {"active": {"stroke-width": "3.6", "stroke-dasharray": "9 5"}},
+    "pill": {"past": {"stroke": "@gline", "stroke-width": "1.8"}, "now": {"fill": "@now", "stroke": "@nowink", "stroke-width": "1.6"}},
+    "pilltext": {"now": {"fill": "@onnow"}},
+}
+BY_KIND: dict[str, dict[str, Look]] = {
+    "shape": {
+        "constant": {"fill": "none", "stroke": "@hair2", "stroke-dasharray": "2 2.5"},
+        "detached": {"stroke-dasharray": "5 3"},
+        "fold": {"stroke-dasharray": "1 3", "stroke-linecap": "round"},
+    },
+    "label": {"leaf": {"font-weight": "600"}, "parameter": {"font-weight": "600"}},
+    "name": {"root": {"fill": "@ink", "font-weight": "600"}},
+}
+CLASSES = {"cellnum": ("tv-num", "tv-in")}
+"""Roles whose class names are not simply their own."""
+
+
+def look(role: str, state: str = "", kind: str = "") -> dict[str, str]:
+    """The look of a role: its own, then what the kind and the state change."""
+    found = dict(LOOKS[role])
+    found.update(BY_KIND.get(role, {}).get(kind, {}))
+    found.update(BY_STATE.get(role, {}).get(state, {}))
+    if kind == "constant" and role == "shape":
+        found["fill"] = "none"
+    return found
+
+
+class Still:
+    """Resolved attributes; what is not to be seen is left out."""
+
+    live = False
+
+    def __init__(self, tokens: Tokens) -> None:
+        self.tokens: dict[str, str] = {**tokens, "mono": text.MONO, "sans": text.SANS}
+        self._known: dict[tuple[str, str, str, str], str] = {}
+
+    def attributes(self, role: str, state: str = "", kind: str = "", special: str = "") -> str:
+        key = (role, state, kind, special)
+        if key not in self._known:
+            found = look(role, state, kind)
+            found.update(SPECIAL.get(special, {}))
+            self._known[key] = " ".join(f'{name}="{self.resolve(value)}"' for name, value in found.items())
+        return self._known[key]
+
+    def resolve(self, value: str) -> str:
+        return self.tokens[value[1:]] if value.startswith("@") else value
+
+
+class Skeleton:
+    """Class names for the stepper's style; everything is written, and attributes of the groups decide what is seen."""
+
+    live = True
+
+    def attributes(self, role: str, state: str = "", kind: str = "", special: str = "") -> str:
+        base, _, side = role.partition("-")
+        words = [*CLASSES.get(base, (f"tv-{base}",)), *([f"tv-{side}"] if side else []), *([f"tv-{special}"] if special else [])]
+        return f'class="{" ".join(words)}"'
+
+
+Paint = Still | Skeleton
+
+
+def stylesheet(scope: str = ".tv-graph") -> str:
+    """The looks as CSS over ``--name`` variables, one for each token, for a skeleton inside ``scope``."""
+    rows = []
+
+    def rule(selector: str, found: Look) -> None:
+        body = "; ".join(f"{name}: {_css(value)}" for name, value in found.items())
+        rows.append(f"{scope} {selector} {{ {body} }}")
+
+    for role, found in LOOKS.items():
+        base, _, side = role.partition("-")
+        rule("".join(f".{word}" for word in CLASSES.get(base, (f"tv-{base}",))) + (f".tv-{side}" if side else ""), found)
+    for role, kinds in BY_KIND.items():
+        for kind, found in kinds.items():
+            rule(f".tv-{'root' if kind == 'root' else f'kind-{kind}'} .tv-{role}", found)
+    for role, states in BY_STATE.items():
+        for state, found in states.items():
+            rule(f"[data-{state}] .tv-{role}" if role.startswith("pill") else f'[data-state="{state}"] .tv-{role}', found)
+    rule(".tv-kind-constant .tv-shape", {"fill": "none", "stroke": "@hair2"})
+    for special, found in SPECIAL.items():
+        rule(f".tv-num.tv-{special}", found)
+    rule(".tv-cell", {"fill": "color-mix(in srgb, var(--tv-hue, transparent) var(--tv-tint, 0%), @cell0)"})
+    for hue in ("vpos", "vneg", "gpos", "gneg"):
+        rule(f".tv-cell.tv-{hue}", {"--tv-hue": f"@{hue}"})
+    rule(".tv-cell.tv-nan", {"fill": "@errbg"})
+    hidden = [
+        '.tv-node:not([data-state="active"]) .tv-halo', '.tv-node:not([data-state="zero"]) .tv-hatch',
+        '.tv-edge:not([data-state="active"]) .tv-band', '[data-state="idle"] > .tv-back', '[data-state="idle"] > .tv-backhead',
+        '[data-state="detached"] > .tv-back', '.tv-edge:not([data-state="blocked"]) > .tv-block',
+        '[data-total][data-state="idle"]', '[data-share][data-state="idle"]', '.tv-stem[data-state="idle"] .tv-back',
+        '.tv-stem[data-state="idle"] .tv-backhead',
+    ]  # fmt: skip
+    rows.append(f"{', '.join(f'{scope} {selector}' for selector in hidden)} {{ display: none }}")
+    return "\n".join(rows) + "\n"
+
+
+def _css(value: str) -> str:
+    return re.sub(r"@(\w+)", r"var(--\1)", value)

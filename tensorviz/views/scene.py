@@ -1,0 +1,215 @@
+"""What of a trace is drawn: every node while there are few; beyond that scopes, chains and the neighbourhood. Imports trace, nothing else of ours."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tensorviz.trace import Trace, TraceNode
+from tensorviz.views.format import counted
+
+MOST_NODES = 100
+"""Visible nodes above which scopes collapse and chains fold: about what fits on one screen at a readable size."""
+KEPT = 2
+"""Nodes that stay open on each side of the focus inside a folded chain."""
+SHORTEST_FOLD = 3
+
+
+@dataclass(slots=True)
+class Item:
+    """One thing in the picture: a node, a collapsed scope, or a folded chain."""
+
+    key: str
+    kind: Literal["node", "scope", "fold"]
+    node: TraceNode | None
+    members: tuple[int, ...]
+    label: str
+
+
+@dataclass(slots=True)
+class Wire:
+    """One edge in the picture: one use of an operand; where an end is collapsed, all uses between the two."""
+
+    tail: str
+    head: str
+    uses: tuple[str, ...]
+    """``"consumer:slot"``, oldest first."""
+    cut: bool = False
+    """From the node that a detached one was cut from."""
+
+
+@dataclass(slots=True)
+class Scene:
+    """Items in forward order, wires in order of consumer and slot."""
+
+    items: list[Item]
+    wires: list[Wire]
+    stubs: dict[str, list[str]]
+    """Per item: uses whose operand is not drawn."""
+    left_out: int
+    owner: dict[int, str] = field(default_factory=dict)
+    """Per node id the key of the item that shows it."""
+
+    @property
+    def note(self) -> str | None:
+        return f"… {counted(self.left_out, 'more node')} not drawn" if self.left_out else None
+
+
+def scene(trace: Trace, *, focus: int | None = None, most: int = MOST_NODES, hard: int | None = None) -> Scene:
+    """What to draw of ``trace`` when about ``most`` items may be seen.
+
+    ``focus`` is the node that the picture is about (the last root if not given). Scopes collapse as far as needed, from the innermost outwards; then
+    chains of operands with a single use fold; if more than ``hard`` items are left, those nearest to the focus are kept.
+    """
+    nodes = trace.nodes
+    if focus is None:
+        focus = trace.roots[-1] if trace.roots else len(nodes) - 1
+    owner = {n.id: f"n{n.id}" for n in nodes}
+    labels: dict[str, tuple[Literal["scope", "fold"], str]] = {}
+    if len(nodes) > most:
+        _collapse(nodes, owner, labels, focus, most)
+    built = _build(trace, owner, labels)
+    if len(built.items) > most:
+        _fold(built, owner, labels, {focus, *trace.roots}, focus)
+        built = _build(trace, owner, labels)
+    limit = hard if hard is not None else most
+    if len(built.items) > limit:
+        built = _nearest(built, owner.get(focus, built.items[-1].key), most)
+    return built
+
+
+def _collapse(
+    nodes: tuple[TraceNode, ...], owner: dict[int, str], labels: dict[str, tuple[Literal["scope", "fold"], str]], focus: int, most: int
+) -> None:
+    """Give every node of a scope to that scope, at the greatest depth that leaves at most ``most`` items."""
+    parts = {n.id: tuple(n.scope.split("/")) for n in nodes if n.scope}
+    if not parts:
+        return
+    for depth in range(max(map(len, parts.values())), 0, -1):
+        home = {i: "/".join(path[:depth]) for i, path in parts.items()}
+        if len(set(home.values())) + len(nodes) - len(home) <= most:
+            break
+    sizes: dict[str, int] = {}
+    for name in home.values():
+        sizes[name] = sizes.get(name, 0) + 1
+    seen = len(sizes) + len(nodes) - len(home)
+    around = home.get(focus, "")
+    for i, name in home.items():
+        if sizes[name] == 1 or (name == around and seen + sizes[name] <= most):
+            continue
+        owner[i] = f"scope:{name}"
+        labels[f"scope:{name}"] = ("scope", name)
+
+
+def _build(trace: Trace, owner: dict[int, str], labels: dict[str, tuple[Literal["scope", "fold"], str]]) -> Scene:
+    members: dict[str, list[int]] = {}
+    last: dict[str, int] = {}
+    for n in trace.nodes:
+        members.setdefault(owner[n.id], []).append(n.id)
+        last[owner[n.id]] = n.id
+    items = []
+    for key in sorted(members, key=last.__getitem__):
+        if key in labels:
+            kind, name = labels[key]
+            items.append(Item(key, kind, None, tuple(members[key]), name if kind == "scope" else f"« {len(members[key]):,} more »"))
+        else:
+            node = trace.nodes[members[key][0]]
+            items.append(Item(key, "node", node, (node.id,), node.label))
+    wires: list[Wire] = []
+    joint: dict[tuple[str, str], Wire] = {}
+    for n in trace.nodes:
+        head = owner[n.id]
+        if n.kind == "detached" and n.cut is not None and owner[n.cut] != head:
+            wires.append(Wire(owner[n.cut], head, (), cut=True))
+        for slot, source in enumerate(n.inputs):
+            tail, use = owner[source], f"{n.id}:{slot}"
+            if tail == head:
+                continue
+            if tail in labels or head in labels:
+                if (tail, head) in joint:
+                    joint[tail, head].uses += (use,)
+                    continue
+                joint[tail, head] = Wire(tail, head, (use,))
+                wires.append(joint[tail, head])
+            else:
+                wires.append(Wire(tail, head, (use,)))
+    return Scene(items, wires, {}, 0, dict(owner))
+
+
+def _fold(scene: Scene, owner: dict[int, str], labels: dict[str, tuple[Literal["scope", "fold"], str]], ends: Iterable[int], focus: int) -> None:
+    """Fold the middle of every chain in which each op has one operand of its own making (constants aside) and one use."""
+    item = {i.key: i for i in scene.items}
+    into: dict[str, list[str]] = {}
+    out: dict[str, list[str]] = {}
+    for wire in scene.wires:
+        into.setdefault(wire.head, []).append(wire.tail)
+        out.setdefault(wire.tail, []).append(wire.head)
+
+    def own_constant(key: str) -> bool:
+        node = item[key].node
+        return node is not None and node.kind == "constant" and len(out.get(key, ())) == 1
+
+    stays = {owner[e] for e in ends}
+    link: dict[str, str] = {}
+    for key, i in item.items():
+        if i.node is None or i.node.kind != "op" or key in stays or len(out.get(key, ())) != 1:
+            continue
+        sources = [t for t in into.get(key, ()) if not own_constant(t)]
+        if len(sources) == 1:
+            link[key] = sources[0]
+    chains: list[list[str]] = []
+    chain_of: dict[str, list[str]] = {}
+    for key in item:  # forward order: the operand's chain exists already
+        if key in link:
+            chain = chain_of.get(link[key])
+            if chain is None or chain[-1] != link[key]:
+                chain = []
+                chains.append(chain)
+            chain.append(key)
+            chain_of[key] = chain
+    near = _around(owner[focus], into, out, KEPT)
+    for chain in chains:
+        run: list[str] = []
+        for key in [*chain[1:-1], ""]:
+            if key and key not in near:
+                run.append(key)
+                continue
+            if len(run) >= SHORTEST_FOLD:
+                fold = f"fold:{run[0][1:]}"
+                labels[fold] = ("fold", "")
+                for key_ in run:
+                    for inner in (key_, *(t for t in into[key_] if own_constant(t))):
+                        owner[item[inner].members[0]] = fold
+            run = []
+
+
+def _around(start: str, into: dict[str, list[str]], out: dict[str, list[str]], far: int) -> set[str]:
+    found, edge = {start}, [start]
+    for _ in range(far):
+        edge = [y for x in edge for y in (*into.get(x, ()), *out.get(x, ())) if y not in found]
+        found.update(edge)
+    return found
+
+
+def _nearest(scene: Scene, start: str, most: int) -> Scene:
+    """The ``most`` items nearest to ``start``, operands before consumers at equal distance."""
+    beside: dict[str, list[str]] = {}
+    for wire in scene.wires:
+        beside.setdefault(wire.head, []).append(wire.tail)
+    for wire in scene.wires:
+        beside.setdefault(wire.tail, []).append(wire.head)
+    kept, queue = {start}, deque([start])
+    while queue and len(kept) < most:
+        for other in beside.get(queue.popleft(), ()):
+            if other not in kept and len(kept) < most:
+                kept.add(other)
+                queue.append(other)
+    items = [i for i in scene.items if i.key in kept]
+    stubs: dict[str, list[str]] = {}
+    for wire in scene.wires:
+        if wire.head in kept and wire.tail not in kept and wire.uses:
+            stubs.setdefault(wire.head, []).append(wire.uses[0])
+    left_out = sum(len(i.members) for i in scene.items if i.key not in kept)
+    return Scene(items, [w for w in scene.wires if w.head in kept and w.tail in kept], stubs, left_out, scene.owner)

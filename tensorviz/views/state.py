@@ -1,0 +1,111 @@
+"""What has happened after step k: the state of every node and edge. Imports trace, nothing else of ours.
+
+The stepper derives the same in the browser (``step.ts``); both are held to ``tests/golden/states.json``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tensorviz.trace import Array, Share, Trace
+
+NodeState = Literal["idle", "reached", "active", "done", "zero"]
+EdgeState = Literal["idle", "passed", "active", "blocked"]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The picture's state after step ``step`` (-1 before the first)."""
+
+    step: int
+    nodes: tuple[NodeState, ...]
+    edges: dict[str, EdgeState]
+    """Per ``"consumer:slot"``; edges that are not listed are idle."""
+    totals: dict[int, Array]
+    """Per node that something has reached: the running sum, the seed for a root."""
+    arrived: dict[int, int]
+    """Per node: how many of its shares have been added."""
+    active: int | None
+    """The one node that the step is about; None where the whole pass is looked at."""
+    active_edge: str | None
+    kind: str | None
+    """The kind of the step, None where the whole pass is looked at."""
+
+
+def last_step(trace: Trace) -> int:
+    return len(trace.steps) - 1
+
+
+def check_step(trace: Trace, step: int | None) -> int | None:
+    """``step`` if the trace has it; ``ValueError`` says what it has."""
+    if step is None:
+        return None
+    if isinstance(step, bool) or not isinstance(step, (int, np.integer)):
+        raise TypeError(f"step must be an int or None, not {type(step).__name__}")
+    if not trace.steps:
+        raise ValueError("this trace has no steps: backward has not been called")
+    if not 0 <= step < len(trace.steps):
+        raise ValueError(f"step must be in 0 to {last_step(trace)} (or None for the whole pass), not {step}")
+    return int(step)
+
+
+def state_at(trace: Trace, step: int | None = None) -> State:
+    """The state after steps 0 to ``step``; with None after all of them, and then nothing is active.
+
+    A node is *idle* while nothing has reached it, *reached* once a share or the seed has, *done* once its rule has run (for leaves: once all shares
+    are in) and *zero* where it is done and every entry of its cotangent is zero. On ``pull`` the node whose rule runs is active, on every other
+    step the receiver. An edge is *active* on its ``unbroadcast`` and ``accumulate``, *passed* after its ``accumulate``, *blocked* if what
+    passed is zero everywhere.
+    """
+    last = last_step(trace) if step is None else step
+    totals: dict[int, Array] = {}
+    arrived: dict[int, int] = {}
+    pulled: set[int] = set()
+    edges: dict[str, EdgeState] = {}
+    for performed in trace.steps[: last + 1]:
+        if performed.kind == "seed":
+            # A root can be an operand of another root: its seed is then added like a share.
+            if performed.after is not None:
+                totals[performed.node] = performed.after
+            else:
+                totals.setdefault(performed.node, _seed(trace, performed.node))
+        elif performed.kind == "pull":
+            pulled.add(performed.node)
+        elif performed.kind == "accumulate" and performed.share is not None:
+            share = performed.share
+            edges[share.edge] = "blocked" if is_zero(share.value) else "passed"
+            totals[share.target] = share.total
+            arrived[share.target] = arrived.get(share.target, 0) + 1
+    now = trace.steps[step] if step is not None and step >= 0 else None
+    active_edge = None
+    if now is not None and now.share is not None and now.kind in ("unbroadcast", "accumulate"):
+        active_edge = now.share.edge
+        edges[active_edge] = "active"
+    states: list[NodeState] = []
+    for node in trace.nodes:
+        if now is not None and node.id == now.node:
+            states.append("active")
+        elif node.id not in totals:
+            states.append("idle")
+        elif node.id in pulled or (node.is_leaf and arrived.get(node.id, 0) >= len(node.shares)):
+            states.append("zero" if is_zero(totals[node.id]) else "done")
+        else:
+            states.append("reached")
+    active = now.node if now is not None else None
+    return State(last, tuple(states), edges, totals, arrived, active, active_edge, now.kind if now is not None else None)
+
+
+def _seed(trace: Trace, node: int) -> Array:
+    shares: tuple[Share, ...] = trace.nodes[node].shares
+    cotangent = trace.nodes[node].cotangent
+    if cotangent is not None and not shares:
+        return cotangent
+    return np.ones(trace.nodes[node].shape)
+
+
+def is_zero(values: Array) -> bool:
+    """Whether there are entries and every one is exactly zero."""
+    return bool(values.size) and not bool(np.any(values))

@@ -1,0 +1,175 @@
+"""A trace as SVG: stills with resolved colours, and the skeleton that the stepper styles. Imports trace and other views only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from tensorviz.trace import Trace
+from tensorviz.views import text
+from tensorviz.views.curves import number as n
+from tensorviz.views.layout import DIRECTIONS, ENGINES
+from tensorviz.views.legend import legend as make_legend
+from tensorviz.views.marks import Pen
+from tensorviz.views.paint import Skeleton, Still
+from tensorviz.views.palette import palette as tokens_of
+from tensorviz.views.picture import MARGIN, Picture, compose
+from tensorviz.views.scale import scale_of
+from tensorviz.views.scene import MOST_NODES
+from tensorviz.views.state import check_step
+
+LEAST_WIDTH = 360.0
+"""A legend needs some width, however small the graph."""
+OPTIONS = ("step", "palette", "direction", "engine", "title", "scale", "legend", "max_nodes", "timeout")
+SKELETON_NODES = 300
+"""The stepper pans, so it may show more than a still before it falls back to a neighbourhood."""
+
+
+def to_svg(
+    trace: Trace,
+    path: str | PathLike[str] | None = None,
+    *,
+    step: int | None = None,
+    palette: str = "light",
+    direction: str = "LR",
+    engine: str = "auto",
+    title: str | None = None,
+    scale: float = 1.0,
+    legend: bool = True,
+    max_nodes: int = MOST_NODES,
+    timeout: float = 20.0,
+    **unknown: Any,
+) -> str:
+    """The still picture as SVG text, also written to ``path`` (UTF-8) if given.
+
+    Attributes only: no style element, no script, no variable, no id, so slide programs and sanitising front ends show it, and two pictures on one
+    page do not meet. The same trace gives the same bytes.
+
+    Parameters
+    ----------
+    trace
+        What to draw.
+    path
+        A file to write it to as well.
+    step
+        Draw the state after this step (``trace.steps[step]``); None draws the whole pass, with nothing highlighted.
+    palette
+        ``"light"`` (colour-blind safe), ``"dark"``, ``"colorblind"`` (the same colours as ``"light"``) or ``"cs231n"``.
+    direction
+        ``"LR"`` runs to the right, ``"TB"`` downwards.
+    engine
+        ``"auto"``, ``"graphviz"`` (embedded), ``"layered"`` (our own), ``"dot"`` (the program, if there is one).
+    title
+        A line above the picture.
+    scale
+        Multiplies width and height; the drawing itself stays the same.
+    legend
+        Whether the meaning of the marks stands below.
+    max_nodes
+        Above this many, scopes collapse, chains fold, and finally only the neighbourhood of the step (or the root) is drawn.
+    timeout
+        Seconds for Graphviz, after which our own layout takes over.
+    **unknown
+        Refused, with a list of what there is.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For an option or a value that does not exist; the message lists those that do.
+
+    """
+    refuse_unknown("to_svg", unknown)
+    check_step(trace, step)
+    tokens = tokens_of(palette)
+    one_of("direction", direction, DIRECTIONS)
+    one_of("engine", engine, ENGINES)
+    _check_values(scale, max_nodes, title)
+    paint = Still(tokens)
+    picture = compose(trace, paint, scale_of(trace), step=step, direction=direction, engine=engine, most=max_nodes, timeout=timeout)
+    markup = _document(trace, picture, Pen(paint, picture.scale), step, title, scale, legend)
+    if path is not None:
+        Path(fspath(path)).write_text(markup, encoding="utf-8", newline="\n")
+    return markup
+
+
+def _document(trace: Trace, picture: Picture, pen: Pen, step: int | None, title: str | None, scale: float, legend: bool) -> str:
+    width, top = max(picture.width, LEAST_WIDTH), 0.0
+    out = []
+    if title:
+        top = 34.0
+        out.append(pen.text(MARGIN, 25, text.cut(title, 200), "title", 16))
+        width = max(width, 2 * MARGIN + text.units(text.cut(title, 200)) * 0.6 * 16)
+    height = top + picture.height
+    waiting = not trace.steps
+    if legend:
+        lines, high = make_legend(
+            pen, MARGIN, height, width - 2 * MARGIN, cells=picture.has_cells, saved=picture.has_saved, waiting=waiting, notes=picture.notes
+        )
+    else:
+        lines, high = _plain_notes(pen, picture.notes, height)
+    height += high + (MARGIN / 2 if high else 0)
+    left = (width - picture.width) / 2
+    name = f"Computation graph of {', '.join(trace.nodes[r].title for r in trace.roots) or 'nothing'}"
+    after = ", backward not yet called" if waiting else "" if step is None else f", after step {step}: {trace.steps[step].caption}"
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="tv-graph" viewBox="0 0 {n(width)} {n(height)}" width="{n(width * scale)}" height="{n(height * scale)}" '
+        f'data-step="{picture.step}" role="img" aria-label="{text.xml(name)}">'
+    )
+    paper = f'<rect width="{n(width)}" height="{n(height)}" {pen.paint.attributes("paper")}/>'
+    body = f'<g transform="translate({n(left)},{n(top)})">{picture.body}</g>' if left or top else picture.body
+    return f"{head}<title>{text.xml(name + after)}</title>{paper}{''.join(out)}{body}{lines}</svg>\n"
+
+
+def _plain_notes(pen: Pen, notes: list[str], top: float) -> tuple[str, float]:
+    """What was left out is said even without a legend."""
+    out = [pen.text(MARGIN, top + 14 + 18 * i, note, "note", 12) for i, note in enumerate(notes)]
+    return "".join(out), 18.0 * len(notes)
+
+
+def skeleton(trace: Trace, *, direction: str = "LR", engine: str = "auto", max_nodes: int = MOST_NODES, timeout: float = 20.0) -> str:
+    """The same picture for the stepper: final state, class names for colours, everything present that a step can show.
+
+    The root carries ``data-step``, the heat scale's ends (``data-vmax``, ``data-gmax``) and what was left out is said in a text of class ``tv-note``.
+    """
+    one_of("direction", direction, DIRECTIONS)
+    paint = Skeleton()
+    picture = compose(
+        trace,
+        paint,
+        scale_of(trace),
+        step=None,
+        direction=direction,
+        engine=engine,
+        most=max_nodes,
+        hard=max(SKELETON_NODES, max_nodes),
+        timeout=timeout,
+    )
+    notes, high = _plain_notes(Pen(paint, picture.scale), picture.notes, picture.height)
+    width, height = picture.width, picture.height + high
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="tv-graph" viewBox="0 0 {n(width)} {n(height)}" width="{n(width)}" height="{n(height)}" '
+        f'data-step="{picture.step}" data-vmax="{picture.scale.value!r}" data-gmax="{picture.scale.gradient!r}" '
+        f'role="graphics-document" aria-label="Computation graph"><g class="tv-viewport">{picture.body}{notes}</g></svg>'
+    )
+
+
+def _check_values(scale: Any, max_nodes: Any, title: Any) -> None:
+    if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not 0 < scale < 100:
+        raise ValueError(f"scale must be a number above 0 and below 100, not {scale!r}")
+    if isinstance(max_nodes, bool) or not isinstance(max_nodes, int) or max_nodes < 1:
+        raise ValueError(f"max_nodes must be a positive int, not {max_nodes!r}")
+    if title is not None and not isinstance(title, str):
+        raise TypeError(f"title must be a str or None, not {type(title).__name__}")
+
+
+def one_of(option: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{option} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+
+
+def refuse_unknown(function: str, unknown: Mapping[str, Any], options: tuple[str, ...] = OPTIONS) -> None:
+    """``TypeError`` that names the option that does not exist and lists those that do."""
+    if unknown:
+        raise TypeError(f"{function} has no option {', '.join(map(repr, unknown))}; it has {', '.join(options)}")

@@ -1,0 +1,66 @@
+"""Every step is told in one plain sentence that names things as the user does."""
+
+import numpy as np
+
+import tensorviz as tv
+from tensorviz.views.captions import summed, title
+
+
+def sentences(trace: tv.Trace, kind: str) -> list[str]:
+    return [s.caption for s in trace.steps if s.kind == kind]
+
+
+def broadcast_example() -> tv.Trace:
+    X = tv.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+    b = tv.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    L = ((X + b) ** 2).sum()
+    return L.backward()
+
+
+def test_the_seed_says_where_the_pass_starts() -> None:
+    assert sentences(broadcast_example(), "seed") == ["The pass starts at L: a change of L changes L by as much, so ∂L = 1."]
+
+
+def test_an_unbroadcast_names_the_axes_and_both_shapes() -> None:
+    assert sentences(broadcast_example(), "unbroadcast") == [
+        "Forward copied b along axis 0, so backward its share is summed over axes 0: (2, 3) becomes (3,)."
+    ]
+
+
+def test_an_unnamed_result_is_called_by_the_expression_that_made_it() -> None:
+    trace = broadcast_example()
+    assert "X + b" in [title(n) for n in trace.nodes]
+    assert any(c.startswith("The rule of X + b runs: add distributes; shares go to X and b") for c in sentences(trace, "pull"))
+
+
+def test_a_fork_counts_its_shares_and_gives_the_running_sum() -> None:
+    x = tv.tensor(3.0, requires_grad=True)
+    y = x * x
+    told = sentences(y.backward(), "accumulate")
+    assert told == [
+        "x is used twice, so its shares add: the first, 3 from y, makes ∂x = 3.",
+        "x is used twice, so its shares add: the second, 3 from y, makes ∂x = 6; all are in.",
+    ]
+
+
+def test_a_leaf_that_held_a_gradient_is_told_to_keep_growing() -> None:
+    x = tv.tensor(3.0, requires_grad=True)
+    y = x * 2.0
+    assert sentences(y.backward(), "leaf") == ["x.grad was None and now holds ∂x = 2."]
+    assert sentences(y.backward(), "leaf") == [
+        "x.grad already held a gradient, and ∂x is added to it: 2 + ∂x = 4. Without zero_grad() it keeps growing."
+    ]
+
+
+def test_a_route_counts_winners_and_ties() -> None:
+    A = tv.tensor([[0.2, 1.5, 1.5], [3.0, 1.0, 0.5]], requires_grad=True)
+    m = A.max(axis=1)
+    told = sentences(m.backward(np.array([1.0, 1.0])), "accumulate")
+    assert told == [
+        "m routes its gradient to 3 of 6 elements and 0 to the others; 2 of them tie and split theirs evenly; A gets no other share, so ∂A is complete."
+    ]
+
+
+def test_several_axes_are_listed_as_python_lists_them() -> None:
+    assert summed((0,)) == "summed over axes 0"
+    assert summed((0, 2)) == "summed over axes (0, 2)"
