@@ -182,4 +182,6 @@ def stats(values: npt.ArrayLike) -> str:
     if not flat.size:
         return "empty"
     strange = specials(flat)
+    if strange and not np.isfinite(flat).any():
+        return strange
     return f"{number(norm(flat))}{' · ' + strange if strange else ''}"
