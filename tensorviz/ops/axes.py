@@ -1,0 +1,57 @@
+"""The axes of a reduction: brought to one form, counted, and put back into a gradient. Imports nothing of ours."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+Axis = int | tuple[int, ...] | None
+
+
+def plain(axis: Any) -> Axis:
+    """An axis argument as None, an int or a tuple of ints, so that a record can hold it."""
+    if axis is None or type(axis) is int:
+        return axis
+    if isinstance(axis, Sequence):
+        return tuple([operator.index(i) for i in axis])
+    return operator.index(axis)
+
+
+def count(shape: tuple[int, ...], axis: Axis) -> int:
+    """How many elements go into one element of the result.
+
+    >>> count((2, 3, 4), (0, -1))
+    8
+    """
+    if axis is None:
+        return int(np.prod(shape, dtype=int))
+    total = 1
+    for i in (axis,) if type(axis) is int else axis:  # type: ignore[union-attr]
+        if not -len(shape) <= i < len(shape):
+            raise np.exceptions.AxisError(i, len(shape))
+        total *= shape[i]
+    return total
+
+
+def each(axis: Axis, ndim: int) -> tuple[int, ...]:
+    """The axes one by one, none negative.
+
+    >>> each(None, 2), each(-1, 3), each((0, -1), 3)
+    ((0, 1), (2,), (0, 2))
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    return tuple([i % ndim for i in ((axis,) if type(axis) is int else axis)])  # type: ignore[union-attr]
+
+
+def restored(g: Any, axis: Axis, keepdims: bool) -> Any:
+    """``g`` with the reduced axes back at size 1, so that it broadcasts against the operand."""
+    return g if keepdims or axis is None else np.expand_dims(g, axis)
+
+
+def spread(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
+    """``g`` repeated along the reduced axes, in the operand's shape."""
+    return np.broadcast_to(restored(g, axis, keepdims), shape)

@@ -1,0 +1,73 @@
+"""Change of dtype, and NumPy functions that only look at a Tensor: shape, size, arrays like it. Imports the engine's op base only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, expose
+from tensorviz.engine.tensor import Tensor
+
+__all__ = ["astype"]
+
+
+class _AsType(Op):
+    """The same values in another dtype."""
+
+    name, word, slots = "astype", "converts", ("a",)
+    vjps = (lambda g, a_dtype: g.astype(a_dtype),)
+    formulas = ("astype(g)",)
+    examples = staticmethod(lambda rng: [((rng.normal(size=s),), {"dtype": "float64"}) for s in ((), (3,), (0, 2))])
+
+    @staticmethod
+    def forward(a: Any, dtype: str) -> Any:
+        return np.asarray(a).astype(dtype)
+
+
+@expose(method="astype")
+def astype(a: Any, dtype: Any) -> Any:
+    """The same values in another dtype; the gradient comes back in the operand's.
+
+    >>> astype(np.array([1.5, 2.5]), np.float32)
+    array([1.5, 2.5], dtype=float32)
+    """
+    return REGISTRY["astype"](a, dtype=np.dtype(dtype).name)
+
+
+@expose(numpy=[np.shape])
+def _shape(a: Any) -> tuple[int, ...]:
+    return tuple(a.shape)
+
+
+@expose(numpy=[np.ndim])
+def _ndim(a: Any) -> int:
+    return int(a.ndim)
+
+
+@expose(numpy=[np.size])
+def _size(a: Any, axis: int | None = None) -> int:
+    return int(a.size if axis is None else a.shape[axis])
+
+
+def _on_values(function: Any) -> None:
+    """What only looks at values and gives no differentiable result works on plain arrays."""
+
+    def looked_at(*args: Any, **kwargs: Any) -> Any:
+        return function(*(_values(x) for x in args), **{k: _values(x) for k, x in kwargs.items()})
+
+    looked_at.__name__ = function.__name__
+    FUNCTIONS[function] = looked_at
+
+
+def _values(x: Any) -> Any:
+    return x.numpy() if isinstance(x, Tensor) else x
+
+
+_ON_VALUES: tuple[Any, ...] = (
+    *(np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj),
+    *(np.allclose, np.isclose, np.array_equal, np.array_equiv, np.array2string, np.array_repr, np.array_str, np.shares_memory, np.may_share_memory),
+    *(np.count_nonzero, np.nonzero, np.flatnonzero, np.argwhere, np.argsort, np.searchsorted, np.bincount, np.histogram),
+)
+for _function in _ON_VALUES:
+    _on_values(_function)

@@ -1,0 +1,106 @@
+"""Running sums and products along an axis. Imports the engine's op base only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorviz.engine.op import ACCUMULATIONS, REGISTRY, Op, expose
+from tensorviz.ops.axes import plain
+from tensorviz.ops.samples import Examples, positive
+
+__all__ = ["cumprod", "cumsum"]
+
+_CALLS: tuple[tuple[tuple[int, ...], int | None], ...] = (
+    ((), None),
+    ((4,), None),
+    ((4,), 0),
+    ((1,), -1),
+    ((2, 3), None),
+    ((2, 3), 0),
+    ((2, 0), 1),
+    ((2, 3, 2), -2),
+)
+
+
+def _summed_from_the_end(g: Any, axis: int) -> Any:
+    """Every element plus all after it."""
+    return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis)
+
+
+def _cumsum_rule(g: Any, a_shape: tuple[int, ...], axis: int | None) -> Any:
+    return np.reshape(_summed_from_the_end(g, 0 if axis is None else axis), a_shape)
+
+
+class _CumSum(Op):
+    """The running sum along an axis (None: of the flattened array)."""
+
+    name, word, slots = "cumsum", "accumulates", ("a",)
+    vjps = (_cumsum_rule,)
+    formulas = ("flip(cumsum(flip(g)))",)
+
+    @staticmethod
+    def forward(a: Any, axis: int | None = None) -> Any:
+        return np.cumsum(a, axis=axis)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        return [((rng.normal(size=s),), {"axis": axis}) for s, axis in _CALLS]
+
+
+def _cumprod_rule(g: Any, a: Any, out: Any, axis: int | None) -> Any:
+    if not np.any(a == 0):
+        flat = a if axis is not None else np.reshape(a, (-1,))
+        return np.reshape(_summed_from_the_end(g * out, 0 if axis is None else axis) / flat, a.shape)
+    # With zeros there is nothing to divide by. The share of a[k] is the product of what is before it times
+    # s[k] = g[k] + a[k + 1] * s[k + 1], the rest of the running products that a[k] is part of.
+    rows = np.moveaxis(a, axis, 0) if axis is not None else np.reshape(a, (-1,))
+    g = np.moveaxis(g, axis, 0) if axis is not None else g
+    sums = [g[-1]]
+    for k in range(rows.shape[0] - 2, -1, -1):
+        sums.append(g[k] + rows[k + 1] * sums[-1])
+    before = np.cumprod(np.concatenate([np.ones((1, *rows.shape[1:]), rows.dtype), rows[:-1]]), axis=0)
+    share = before * np.stack(sums[::-1])
+    return np.moveaxis(share, 0, axis) if axis is not None else np.reshape(share, a.shape)
+
+
+class _CumProd(Op):
+    """The running product along an axis (None: of the flattened array)."""
+
+    name, word, slots = "cumprod", "scales", ("a",)
+    vjps = (_cumprod_rule,)
+    formulas = ("flip(cumsum(flip(g * out))) / a",)
+
+    @staticmethod
+    def forward(a: Any, axis: int | None = None) -> Any:
+        return np.cumprod(a, axis=axis)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        zeros = np.array([[2.0, 0.0, 3.0], [1.5, 4.0, 5.0], [0.0, 2.0, 0.0]])
+        return [*(((positive(rng, s),), {"axis": axis}) for s, axis in _CALLS), *(((zeros,), {"axis": axis}) for axis in (None, 0, 1))]
+
+
+@expose(numpy=[np.cumsum], method="cumsum")
+def cumsum(a: Any, axis: int | None = None) -> Any:
+    """The running sum along ``axis`` (None: of the flattened array).
+
+    >>> cumsum(np.array([1.0, 2.0, 3.0]))
+    array([1., 3., 6.])
+    """
+    return REGISTRY["cumsum"](a, axis=plain(axis))
+
+
+@expose(numpy=[np.cumprod], method="cumprod")
+def cumprod(a: Any, axis: int | None = None) -> Any:
+    """The running product along ``axis`` (None: of the flattened array). Its gradient is exact where elements are zero, too.
+
+    >>> cumprod(np.array([1.0, 2.0, 3.0]))
+    array([1., 2., 6.])
+    """
+    return REGISTRY["cumprod"](a, axis=plain(axis))
+
+
+ACCUMULATIONS[np.add] = lambda a, axis=0: cumsum(a, axis)
+ACCUMULATIONS[np.multiply] = lambda a, axis=0: cumprod(a, axis)

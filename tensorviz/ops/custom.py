@@ -1,0 +1,148 @@
+"""Ops that users define from two functions. Imports the engine only."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorviz.engine.graph import Node
+from tensorviz.engine.op import REGISTRY, Op, register
+from tensorviz.engine.unbroadcast import can_grow
+from tensorviz.errors import OpDefinitionError, RuleError
+
+__all__ = ["custom_op"]
+
+
+class CustomOp(Op, abstract=True):
+    """An op made by :func:`custom_op`; its rule gets the gradient and all operands."""
+
+    word = "applies its own rule to"
+    user_vjp: Callable[..., Any]
+
+
+def custom_op(name: str, forward: Callable[..., Any], vjp: Callable[..., Any], *, broadcasts: bool = False) -> Callable[..., Any]:
+    """An op of your own, recorded, drawn, stepped through and checked like any other.
+
+    ``forward(*arrays, **params)`` returns an array. ``vjp(g, *arrays, **params)`` gets the gradient of the result and returns a tuple with
+    one gradient per operand, in that operand's shape, or None where there is none. With ``broadcasts=True`` it may return the result's
+    shape instead, and the engine sums the axes that the operand grew. A gradient of another shape raises RuntimeError when it is pulled,
+    naming op, slot, shape got and shape expected. Write ``vjp`` in NumPy calls: then gradients of gradients work as well.
+
+    Operands are given by position, parameters by keyword. A name that is a built-in op's, or no identifier, raises TypeError;
+    defining a custom op of the same name again replaces it, so that a notebook's cell can be run twice.
+
+    >>> cube = custom_op("cube", lambda a: a**3, lambda g, a: (3 * a**2 * g,))
+    >>> cube(np.array([1.0, 2.0]))
+    array([1., 8.])
+    """
+    known = REGISTRY.get(name)
+    if known is not None and not isinstance(known, CustomOp):
+        raise OpDefinitionError(f"custom_op: {name!r} is the name of a built-in op; choose another")
+    for what, function in (("forward", forward), ("vjp", vjp)):
+        if not callable(function):
+            raise OpDefinitionError(f"custom_op {name!r}: {what} must be a function, got {type(function).__name__}")
+    slots = _slots(forward)
+    text = f"vjp(g{''.join(', ' + s.lstrip('*') for s in slots)})"
+    body = {
+        "__doc__": inspect.getdoc(forward) or f"The custom op {name}.",
+        "name": name,
+        "slots": slots,
+        "forward": staticmethod(_as_result(name, forward)),
+        "joint": staticmethod(_placeholder),  # replaced below: the user's rule takes parameters that are not known here
+        "formulas": (text,) if slots[0][0] == "*" else tuple(text for _ in slots),
+        "broadcasts": broadcasts,
+        "user_vjp": staticmethod(vjp),
+        "saves": slots,
+    }
+    made = type(f"Custom_{name}", (CustomOp,), body, abstract=True)()
+    if known is not None:
+        del REGISTRY[name]
+    try:
+        register(made)
+    except OpDefinitionError:
+        if known is not None:
+            REGISTRY[name] = known
+        raise
+    made._reads = (("inputs",),)
+    made.pull = _pull(made, vjp)
+    made.pull_recorded = _pull_recorded(made, vjp)
+
+    def run(*operands: Any, **params: Any) -> Any:
+        return made(*operands, **params)
+
+    run.__name__ = run.__qualname__ = name
+    run.__doc__ = made.__doc__
+    return run
+
+
+def _placeholder(g: Any, need: Any) -> Any:
+    raise NotImplementedError
+
+
+def _slots(forward: Callable[..., Any]) -> tuple[str, ...]:
+    """The operands' names: forward's parameters without a default, or one name for all where it takes any number."""
+    try:
+        parameters = inspect.signature(forward).parameters.values()
+    except (TypeError, ValueError):
+        return ("*operands",)
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
+    many = any(p.kind is p.VAR_POSITIONAL or (p.kind is not p.KEYWORD_ONLY and p.default is not p.empty) for p in parameters)
+    return tuple(names) if names and not many else ("*operands",)
+
+
+def _as_result(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
+    """The user's function, with its result as an array."""
+
+    def run(*operands: Any, **params: Any) -> Any:
+        result = forward(*operands, **params)
+        # lists and numbers become arrays; what is a view of an operand must not freeze the operand's memory twice
+        value = result if isinstance(result, (np.ndarray, np.generic)) else np.asarray(result)
+        if value.dtype.kind not in "fiub":
+            raise RuleError(f"custom op {name!r}: forward returned {type(result).__name__} of dtype {value.dtype}, expected an array of real numbers")
+        return value
+
+    return run
+
+
+def _pull(op: Op, vjp: Callable[..., Any]) -> Callable[[Node, Any], tuple[Any, ...]]:
+    def pull(node: Node, g: Any) -> tuple[Any, ...]:
+        return _shares(op, node, vjp(g, *(n.value for n in node.inputs), **node.params))
+
+    return pull
+
+
+def _pull_recorded(op: Op, vjp: Callable[..., Any]) -> Callable[[Node, Any, Callable[[Node], Any], tuple[Any, ...]], tuple[Any, ...]]:
+    def pull_recorded(node: Node, g: Any, wrap: Callable[[Node], Any], _extras: tuple[Any, ...]) -> tuple[Any, ...]:
+        return _shares(op, node, vjp(g, *(wrap(n) for n in node.inputs), **node.params))
+
+    return pull_recorded
+
+
+def _shares(op: Op, node: Node, returned: Any) -> tuple[Any, ...]:
+    """What the user's rule returned, one share per slot, or the error that says what is wrong with it."""
+    count = len(node.inputs)
+    if not isinstance(returned, (tuple, list)):
+        if count > 1:
+            raise RuleError(
+                f"the backward rule of {op.name} returned one {type(returned).__name__}, expected a tuple of {count}, one gradient (or None) per operand"
+            )
+        returned = (returned,)
+    if len(returned) != count:
+        raise RuleError(f"the backward rule of {op.name} returned {len(returned)} gradient(s), expected {count}, one (or None) per operand")
+    shares: list[Any] = []
+    for slot, (share, inp) in enumerate(zip(returned, node.inputs, strict=True)):
+        if share is None or not inp.requires_grad:
+            shares.append(None)
+            continue
+        share = share if hasattr(share, "shape") else np.asarray(share)
+        expected = inp.value.shape
+        if share.shape != expected and not (op.broadcasts and can_grow(expected, share.shape)):
+            hint = "" if op.broadcasts else "; sum the axes that it was broadcast along, or pass broadcasts=True and let the engine do it"
+            raise RuleError(
+                f"the backward rule of {op.name} returned for slot {slot} ({op.slot_name(slot)}) a gradient of shape {share.shape}, expected {expected}, the operand's shape{hint}"
+            )
+        shares.append(share)
+    return tuple(shares)

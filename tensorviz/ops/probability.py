@@ -1,0 +1,91 @@
+"""Softmax and its logarithm. Imports the engine's op base only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorviz.engine.op import REGISTRY, Op
+from tensorviz.ops.axes import Axis, plain
+from tensorviz.ops.samples import Examples
+
+__all__ = ["log_softmax", "softmax"]
+
+
+def _examples(rng: np.random.Generator) -> Examples:
+    calls: tuple[tuple[tuple[int, ...], Axis], ...] = (
+        ((3,), -1),
+        ((1,), 0),
+        ((2, 3), 1),
+        ((2, 3), 0),
+        ((0, 3), -1),
+        ((2, 2, 3), (0, 2)),
+        ((2, 3), None),
+    )
+    return [((rng.normal(size=s),), {"axis": axis}) for s, axis in calls]
+
+
+def shifted(a: Any, axis: Axis) -> Any:
+    """``a`` minus its maximum along the axis: the exponential of the result cannot overflow."""
+    return a - np.maximum.reduce(a, axis=axis, keepdims=True)
+
+
+def _softmax_rule(g: Any, out: Any, axis: Axis) -> Any:
+    with np.errstate(under="ignore"):
+        return out * (g - np.sum(g * out, axis=axis, keepdims=True))
+
+
+def _log_softmax_rule(g: Any, out: Any, axis: Axis) -> Any:
+    with np.errstate(under="ignore"):
+        return g - np.exp(out) * np.sum(g, axis=axis, keepdims=True)
+
+
+class _Softmax(Op):
+    """``e ** a / sum(e ** a)`` along an axis. A slice that is all -inf gives NaN, forward and backward."""
+
+    name, word, slots, methods = "softmax", "weights", ("a",), ("softmax",)
+    vjps = (_softmax_rule,)
+    formulas = ("out * (g - sum(g * out))",)
+    examples = staticmethod(_examples)
+
+    @staticmethod
+    def forward(a: Any, axis: Axis = -1) -> Any:
+        with np.errstate(under="ignore"):
+            e = np.exp(shifted(a, axis))
+            return e / np.add.reduce(e, axis=axis, keepdims=True)
+
+
+class _LogSoftmax(Op):
+    """``log(softmax(a))`` along an axis, exact where softmax would be 0."""
+
+    name, word, slots, methods = "log_softmax", "weights", ("a",), ("log_softmax",)
+    vjps = (_log_softmax_rule,)
+    formulas = ("g - exp(out) * sum(g)",)
+    examples = staticmethod(_examples)
+
+    @staticmethod
+    def forward(a: Any, axis: Axis = -1) -> Any:
+        with np.errstate(under="ignore"):
+            s = shifted(a, axis)
+            return s - np.log(np.add.reduce(np.exp(s), axis=axis, keepdims=True))
+
+
+def softmax(a: Any, axis: Any = -1) -> Any:
+    """``e ** a / sum(e ** a)`` along ``axis`` (int, tuple, or None for all), without overflow.
+
+    A slice that is all -inf has no softmax: its values and its gradient are NaN.
+
+    >>> softmax(np.array([0.0, 0.0, 1000.0]))
+    array([0., 0., 1.])
+    """
+    return REGISTRY["softmax"](a, axis=plain(axis))
+
+
+def log_softmax(a: Any, axis: Any = -1) -> Any:
+    """``log(softmax(a))`` along ``axis`` (int, tuple, or None for all), exact where softmax would round to 0.
+
+    >>> log_softmax(np.array([0.0, 1000.0]))
+    array([-1000.,     0.])
+    """
+    return REGISTRY["log_softmax"](a, axis=plain(axis))
