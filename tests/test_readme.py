@@ -63,7 +63,7 @@ def test_the_picture_at_the_top_is_what_tensorviz_draws_today(theme, request):
     L.name = "L"
     trace = L.backward()
     assert trace is not None
-    drawn = trace.to_svg(theme=theme)
+    drawn = trace.to_svg(palette=theme)
     path = ROOT / ".github" / f"broadcast-{theme}.svg"
     if request.config.getoption("redraw"):
         path.write_text(drawn, encoding="utf-8")
