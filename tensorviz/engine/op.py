@@ -79,8 +79,8 @@ class Op:
     """Where the rule stands in the literature, where it is more than school calculus."""
     domain: ClassVar[tuple[tuple[float, float], ...]] = ()
     """Per slot the open interval on which the op is defined and smooth, for the property tests; the whole line if empty."""
-    examples: ClassVar[Callable[[np.random.Generator], Sequence[tuple[tuple[Any, ...], dict[str, Any]]]] | None] = None
-    """Operands and parameters for the property tests, where random operands of any shape do not do."""
+    examples: ClassVar[Any] = None
+    """A static function of a random generator: a list of (operands, parameters) for the property tests, where random operands of any shape do not do."""
 
     # derived when the class is defined
     saves: tuple[str, ...] = ()

@@ -211,7 +211,7 @@ def route(node: Node, slot: int) -> Array | None:
     if rule is None:
         return None
     arguments = [fetch(op, node, slot, name) for name in inspect.signature(rule).parameters]
-    return np.ascontiguousarray(np.broadcast_to(np.asarray(rule(*arguments), dtype=float), np.shape(node.inputs[slot].value)))
+    return np.array(np.broadcast_to(np.asarray(rule(*arguments), dtype=float), np.shape(node.inputs[slot].value)), order="C")
 
 
 def fetch(op: Op, node: Node, slot: int, name: str) -> Any:
