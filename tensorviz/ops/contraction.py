@@ -1,0 +1,293 @@
+"""Ops that multiply and sum over shared axes: matmul, dot, inner, outer, tensordot, vdot, kron. Must not import the trace or the views."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, apply, attach, expose
+from tensorviz.errors import DTypeError, ShapeError
+from tensorviz.ops.samples import Examples
+
+__all__ = ["dot", "inner", "matmul", "outer", "tensordot"]
+
+
+class MatMul(Op):
+    """Matrix product, stacked over leading axes."""
+
+    name = "matmul"
+    label = "@"
+    word = "contracts with the other"
+    slots = ("a", "b")
+    forward = np.matmul
+    broadcasts = True
+    ufuncs = (np.matmul,)
+    operators = ("__matmul__", "__rmatmul__")
+    formulas = ("g @ b.T", "a.T @ g")
+    advice = "the last axis of a must be as long as the second to last of b (the only one of a vector); transpose one of them, e.g. a @ b.T"
+    source = "Giles 2008, Collected matrix derivative results, section 2.2.1"
+
+    @staticmethod
+    def _left(g: Any, b: Any, a_shape: Any) -> Any:
+        if np.ndim(b) == 1:
+            return np.expand_dims(g, -1) * b if len(a_shape) > 1 else g * b
+        if len(a_shape) == 1:
+            return np.matmul(b, np.expand_dims(g, -1))[..., 0]
+        return np.matmul(g, _flipped(b))
+
+    @staticmethod
+    def _right(g: Any, a: Any, b_shape: Any) -> Any:
+        if len(b_shape) == 1:
+            return np.matmul(np.expand_dims(g, -2), a)[..., 0, :] if np.ndim(a) > 1 else g * a
+        if np.ndim(a) == 1:
+            return np.expand_dims(g, -2) * np.expand_dims(a, -1)
+        return np.matmul(_flipped(a), g)
+
+    vjps = (_left, _right)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        shapes = [
+            ((3,), (3,)),
+            ((2, 3), (3,)),
+            ((3,), (3, 2)),
+            ((2, 3), (3, 4)),
+            ((4, 2, 3), (3,)),
+            ((3,), (4, 3, 2)),
+            ((2, 3), (4, 3, 2)),
+            ((4, 2, 3), (3, 2)),
+            ((5, 1, 2, 3), (4, 3, 2)),
+            ((1, 2, 3), (4, 3, 1)),
+            ((2, 0), (0, 3)),
+            ((0, 3), (3, 2)),
+            ((1, 1), (1, 1)),
+        ]
+        return [((rng.standard_normal(a), rng.standard_normal(b)), {}) for a, b in shapes]
+
+
+def _flipped(x: Any) -> Any:
+    return x.T if x.ndim == 2 else np.swapaxes(x, -1, -2)
+
+
+def matmul(a: Any, b: Any) -> Any:
+    """Matrix product: (..., n, k) @ (..., k, m) gives (..., n, m); a vector (k,) on the left is a row, on the right a column, and its axis drops out.
+
+    Leading axes broadcast. Raises ShapeError where the inner sizes differ or an operand is 0-d. Rule: ``g @ b.T`` and
+    ``a.T @ g`` for each matrix of the stack, summed over the leading axes along which an operand was repeated.
+
+    >>> matmul(np.array([[1.0, 2.0]]), np.array([3.0, 4.0])).tolist()
+    [11.0]
+    """
+    return apply(REGISTRY["matmul"], (a, b), {})
+
+
+attach("matmul", matmul)
+
+
+# ---- one rule for all contractions over given axes ---------------------------------------------------------------
+
+
+def _share(g: Any, other: Any, ndim: int, axes: tuple[int, ...], other_axes: tuple[int, ...], *, left: bool) -> Any:
+    """The gradient of one operand of a tensordot: g contracted with the other over what stems from it, axes put in the operand's order."""
+    free = [i for i in range(ndim) if i not in axes]
+    other_free = [i for i in range(np.ndim(other)) if i not in other_axes]
+    of_g = list(range(len(free), len(free) + len(other_free))) if left else list(range(len(other_free)))
+    share = np.tensordot(g, other, (of_g, other_free))
+    # what is left of the other are its contracted axes in its own order
+    order = free + [axes[other_axes.index(i)] for i in sorted(other_axes)]
+    return np.transpose(share, [order.index(i) for i in range(ndim)]) if order else share
+
+
+class TensorDot(Op):
+    """Products summed over pairs of axes."""
+
+    name = "tensordot"
+    word = "contracts with the other"
+    slots = ("a", "b")
+    formulas = ("g · b over b's free axes", "g · a over a's free axes")
+    vjps = (
+        lambda g, b, a_shape, axes: _share(g, b, len(a_shape), axes[0], axes[1], left=True),
+        lambda g, a, b_shape, axes: _share(g, a, len(b_shape), axes[1], axes[0], left=False),
+    )
+
+    @staticmethod
+    def forward(a: Any, b: Any, axes: Any) -> Any:
+        return np.tensordot(a, b, axes)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        a, b = rng.standard_normal((2, 3, 4)), rng.standard_normal((4, 5, 3))
+        return [((a, b), {"axes": ((2, 1), (0, 2))}), ((a, b), {"axes": ((1,), (2,))}), ((a[0], b[0]), {"axes": ((), ())})]
+
+
+@expose(numpy=[np.tensordot], method="tensordot")
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """Products of ``a`` and ``b`` summed over pairs of axes: the last ``axes`` of a with the first of b, or ``(axes_of_a, axes_of_b)``.
+
+    Raises ShapeError where the sizes of a pair differ. Rule: the gradient contracted with the other operand over that one's remaining axes.
+
+    >>> tensordot(np.ones((2, 3)), np.ones((3, 4)), 1).shape
+    (2, 4)
+    """
+    a, b = _array(a), _array(b)
+    if np.ndim(axes) == 0 and not isinstance(axes, (list, tuple)):
+        n = operator.index(axes)
+        pairs: tuple[Any, Any] = (range(a.ndim - n, a.ndim), range(n))
+    else:
+        pairs = axes
+    of_a, of_b = (tuple([operator.index(i) for i in (p if np.ndim(p) or isinstance(p, (list, tuple)) else (p,))]) for p in pairs)
+    if len(of_a) != len(of_b) or max(len(of_a), 0) > min(a.ndim, b.ndim):
+        raise ShapeError(
+            f"tensordot: operands of shape {a.shape} and {b.shape} cannot be summed over the axes {of_a} and {of_b}; name as many of a as of b"
+        )
+    if any(not -a.ndim <= i < a.ndim for i in of_a) or any(not -b.ndim <= i < b.ndim for i in of_b):
+        raise ShapeError(f"tensordot: the axes {of_a} and {of_b} are not all there in operands of shape {a.shape} and {b.shape}")
+    return apply(REGISTRY["tensordot"], (a, b), {"axes": (tuple([i % a.ndim for i in of_a]), tuple([i % b.ndim for i in of_b]))})
+
+
+class Inner(Op):
+    """Products summed over the last axis of both."""
+
+    name = "inner"
+    word = "contracts with the other"
+    slots = ("a", "b")
+    broadcasts = True
+    formulas = ("g · b over b's free axes", "g · a over a's free axes")
+    vjps = (
+        lambda g, b, a_shape: _last(g, b, a_shape, left=True),
+        lambda g, a, b_shape: _last(g, a, b_shape, left=False),
+    )
+
+    @staticmethod
+    def forward(a: Any, b: Any) -> Any:
+        return np.inner(a, b)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        a, b = rng.standard_normal((2, 3)), rng.standard_normal((4, 3))
+        return [((a, b), {}), ((a[0], b[0]), {}), ((a, b[0]), {}), ((a[0, 0], b), {})]
+
+
+def _last(g: Any, other: Any, shape: tuple[int, ...], *, left: bool) -> Any:
+    if not shape or np.ndim(other) == 0:
+        return g * other
+    return _share(g, other, len(shape), (len(shape) - 1,), (np.ndim(other) - 1,), left=left)
+
+
+@expose(numpy=[np.inner], method="inner")
+def inner(a: Any, b: Any) -> Any:
+    """Products summed over the last axis of both: shape a.shape[:-1] + b.shape[:-1]. A 0-d operand multiplies.
+
+    >>> inner(np.array([1.0, 2.0]), np.array([3.0, 4.0])).item()
+    11.0
+    """
+    return apply(REGISTRY["inner"], (_array(a), _array(b)), {})
+
+
+class Dot(Op):
+    """NumPy's dot: the last axis of ``a`` with the second to last of ``b``."""
+
+    name = "dot"
+    label = "·"
+    word = "contracts with the other"
+    slots = ("a", "b")
+    broadcasts = True
+    formulas = ("g · b over b's free axes", "g · a over a's free axes")
+    advice = "the last axis of a must be as long as the second to last of b (the only one of a vector)"
+    vjps = (
+        lambda g, b, a_shape: _dotted(g, b, a_shape, left=True),
+        lambda g, a, b_shape: _dotted(g, a, b_shape, left=False),
+    )
+
+    @staticmethod
+    def forward(a: Any, b: Any) -> Any:
+        return np.dot(a, b)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        a, b = rng.standard_normal((2, 3)), rng.standard_normal((3, 4))
+        deep, other = rng.standard_normal((2, 2, 3)), rng.standard_normal((2, 3, 2))
+        return [
+            ((a, b), {}),
+            ((a[0], b), {}),
+            ((a, b[:, 0]), {}),
+            ((a[0], b[:, 0]), {}),
+            ((deep, other), {}),
+            ((deep, b[:, 0]), {}),
+            ((a[0, 0], b), {}),
+            ((a, b[0, 0]), {}),
+        ]
+
+
+def _dotted(g: Any, other: Any, shape: tuple[int, ...], *, left: bool) -> Any:
+    if not shape or np.ndim(other) == 0:
+        return g * other
+    n, m = len(shape), np.ndim(other)
+    own, its = (n - 1, max(m - 2, 0)) if left else (max(n - 2, 0), m - 1)
+    return _share(g, other, n, (own,), (its,), left=left)
+
+
+@expose(numpy=[np.dot], method="dot")
+def dot(a: Any, b: Any, out: Any = None) -> Any:
+    """NumPy's dot: the scalar product of vectors, the product of matrices; of more axes, a's last with b's second to last. A 0-d operand multiplies.
+
+    >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0])).item()
+    11.0
+    """
+    if out is not None:
+        raise DTypeError("dot with out= cannot be recorded: the array is outside the graph. Use the result")
+    return apply(REGISTRY["dot"], (_array(a), _array(b)), {})
+
+
+class Outer(Op):
+    """Every product of an element of ``a`` with one of ``b``."""
+
+    name = "outer"
+    label = "⊗"
+    word = "contracts with the other"
+    slots = ("a", "b")
+    formulas = ("g @ b", "a @ g")
+    vjps = (
+        lambda g, b, a_shape: np.reshape(np.matmul(g, np.ravel(b)), a_shape),
+        lambda g, a, b_shape: np.reshape(np.matmul(np.ravel(a), g), b_shape),
+    )
+
+    @staticmethod
+    def forward(a: Any, b: Any) -> Any:
+        return np.outer(a, b)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        a, b = rng.standard_normal(3), rng.standard_normal((2, 2))
+        return [((a, b), {}), ((a[0], a), {}), ((a[:0], a), {})]
+
+
+@expose(numpy=[np.outer], method="outer")
+def outer(a: Any, b: Any, out: Any = None) -> Any:
+    """Every product of an element of ``a`` with one of ``b``, both flattened: shape (a.size, b.size).
+
+    >>> outer([1.0, 2.0], [10.0, 20.0]).tolist()
+    [[10.0, 20.0], [20.0, 40.0]]
+    """
+    if out is not None:
+        raise DTypeError("outer with out= cannot be recorded: the array is outside the graph. Use the result")
+    return apply(REGISTRY["outer"], (_array(a), _array(b)), {})
+
+
+def _array(x: Any) -> Any:
+    return x if hasattr(x, "ndim") else np.asarray(x)
+
+
+@expose(numpy=[np.vdot])
+def _vdot(a: Any, b: Any) -> Any:
+    """Scalar product of both flattened."""
+    return dot(np.ravel(a), np.ravel(b))
+
+
+if hasattr(np, "vecdot"):
+    FUNCTIONS[np.linalg.vecdot] = lambda x1, x2, axis=-1: np.sum(x1 * x2, axis=axis)
+    FUNCTIONS[np.linalg.matmul] = matmul
+    FUNCTIONS[np.linalg.outer] = outer
+    FUNCTIONS[np.linalg.tensordot] = lambda x1, x2, axes=2: tensordot(x1, x2, axes)

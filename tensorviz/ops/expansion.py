@@ -1,0 +1,221 @@
+"""Ops that copy elements to more places: broadcast_to, pad, repeat, tile. Must not import the trace or the views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorviz.engine.op import REGISTRY, Op, apply, expose
+from tensorviz.errors import DTypeError, ShapeError
+from tensorviz.ops.indexing import index_add
+from tensorviz.ops.movement import ravel, sizes
+from tensorviz.ops.samples import Examples
+
+__all__ = ["broadcast_arrays", "broadcast_to", "pad", "repeat", "tile"]
+
+
+class BroadcastTo(Op):
+    """Repeated along new axes and along axes of size 1; the engine sums the gradient over them."""
+
+    name = "broadcast_to"
+    word = "sums the copies"
+    slots = ("a",)
+    broadcasts = True
+    formulas = ("g",)
+    vjps = (lambda g: g,)
+
+    @staticmethod
+    def forward(a: Any, shape: Any) -> Any:
+        return np.broadcast_to(a, shape)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        a = rng.standard_normal((3, 1))
+        return [((a,), {"shape": (2, 3, 4)}), ((a[0, 0],), {"shape": (2, 2)}), ((a,), {"shape": (3, 0)}), ((a,), {"shape": (3, 1)})]
+
+
+@expose(numpy=[np.broadcast_to], method="broadcast_to")
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:  # noqa: ARG001 - NumPy's signature
+    """``array`` repeated along new axes and along its axes of size 1, without copying. Rule: the gradient, summed over the axes that grew.
+
+    Raises ShapeError where the shapes do not broadcast.
+
+    >>> broadcast_to([[1.0], [2.0]], (2, 3)).tolist()
+    [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
+    """
+    return apply(REGISTRY["broadcast_to"], (array,), {"shape": sizes(shape)})
+
+
+@expose(numpy=[np.broadcast_arrays])
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:  # noqa: ARG001 - NumPy's signature
+    """All operands in their common shape.
+
+    >>> [a.shape for a in broadcast_arrays(np.ones((2, 1)), np.ones(3))]
+    [(2, 3), (2, 3)]
+    """
+    shape = np.broadcast_shapes(*[np.shape(a) for a in args])
+    return tuple([a if np.shape(a) == shape else broadcast_to(a, shape) for a in args])
+
+
+class Pad(Op):
+    """A border around an array."""
+
+    name = "pad"
+    word = "crops"
+    slots = ("a",)
+    formulas = ("g without the border (what was copied into the border comes back)",)
+
+    @staticmethod
+    def forward(a: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0) -> Any:
+        return np.pad(a, pad_width, mode, constant_values=constant_values) if mode == "constant" else np.pad(a, pad_width, mode)
+
+    @staticmethod
+    def _crop(g: Any, a_shape: Any, pad_width: Any, mode: Any) -> Any:
+        if mode == "constant":
+            return g[tuple([slice(before, before + n) for (before, _), n in zip(pad_width, a_shape, strict=True)])]
+        sources = [np.pad(np.arange(n), width, mode) for n, width in zip(a_shape, pad_width, strict=True)]
+        return index_add(g, np.ix_(*sources), a_shape)
+
+    vjps = (_crop,)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        a = rng.standard_normal((3, 4))
+        width = ((1, 0), (2, 3))
+        cases: list[Any] = [((a,), {"pad_width": width, "mode": mode}) for mode in ("edge", "reflect", "symmetric", "wrap")]
+        return [
+            ((a,), {"pad_width": width}),
+            ((a,), {"pad_width": width, "constant_values": 2.5}),
+            ((a[:, :0],), {"pad_width": ((0, 0), (1, 1))}),
+            *cases,
+        ]
+
+
+@expose(numpy=[np.pad], method="pad")
+def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
+    """``array`` with a border: ``pad_width`` elements before and after on each axis (an int, a pair, or a pair per axis).
+
+    ``mode`` is "constant" (with ``constant_values``, 0 if not given), "edge", "reflect", "symmetric" or "wrap". Rule: the gradient without
+    its border; in the modes that copy elements into the border, those elements also receive what arrives at their copies.
+
+    >>> pad([1.0, 2.0, 3.0], (2, 1), mode="reflect").tolist()
+    [3.0, 2.0, 1.0, 2.0, 3.0, 2.0]
+    """
+    if mode not in ("constant", "edge", "reflect", "symmetric", "wrap"):
+        raise DTypeError(f"pad: mode {mode!r} has no rule; those with one are constant, edge, reflect, symmetric and wrap")
+    params: dict[str, Any] = {"pad_width": _widths(pad_width, np.ndim(array))}
+    if mode != "constant":
+        params["mode"] = mode
+        if kwargs.pop("reflect_type", "even") != "even":
+            raise DTypeError("pad: reflect_type='odd' has no rule; compose it from slices and concatenate")
+    elif "constant_values" in kwargs:
+        values = kwargs.pop("constant_values")
+        params["constant_values"] = values if isinstance(values, (int, float)) else np.array(values)
+    if kwargs:
+        raise DTypeError(f"pad: mode {mode!r} takes no {', '.join(sorted(kwargs))}=")
+    return apply(REGISTRY["pad"], (array,), params)
+
+
+def _widths(given: Any, ndim: int) -> tuple[tuple[int, int], ...]:
+    """One pair of widths per axis."""
+    if isinstance(given, dict):
+        pairs: list[Any] = [(0, 0)] * ndim
+        for axis, width in given.items():
+            pairs[axis] = width
+        given = [(w, w) if np.ndim(w) == 0 else tuple(w) for w in pairs]
+    try:
+        array = np.broadcast_to(np.asarray(given), (ndim, 2))
+    except ValueError as error:
+        raise ShapeError(f"pad: pad_width {given!r} does not fit {ndim} axes; give an int, one pair (before, after), or one pair per axis") from error
+    if array.dtype.kind not in "iu":
+        raise DTypeError(f"pad: pad_width holds whole numbers, got {given!r}")
+    if array.size and array.min() < 0:
+        raise ShapeError(f"pad: pad_width must not be negative, got {given!r}; crop with a slice")
+    return tuple([(int(before), int(after)) for before, after in array])
+
+
+class Repeat(Op):
+    """Every element several times, one after the other."""
+
+    name = "repeat"
+    word = "sums the copies"
+    slots = ("a",)
+    formulas = ("g summed over the copies of each element",)
+
+    @staticmethod
+    def forward(a: Any, repeats: Any, axis: int) -> Any:
+        return np.repeat(a, repeats, axis)
+
+    @staticmethod
+    def _sum(g: Any, a_shape: Any, repeats: Any, axis: int) -> Any:
+        if isinstance(repeats, int):
+            return np.sum(np.reshape(g, (*a_shape[: axis + 1], repeats, *a_shape[axis + 1 :])), axis=axis + 1)
+        return index_add(g, (slice(None),) * axis + (np.repeat(np.arange(a_shape[axis]), repeats),), a_shape)
+
+    vjps = (_sum,)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        a = rng.standard_normal((2, 3))
+        return [
+            ((a,), {"repeats": 3, "axis": 0}),
+            ((a,), {"repeats": 2, "axis": 1}),
+            ((a,), {"repeats": np.array([2, 0, 1]), "axis": 1}),
+            ((a[:0],), {"repeats": 2, "axis": 1}),
+        ]
+
+
+@expose(numpy=[np.repeat], method="repeat")
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+    """Every element of ``a`` ``repeats`` times along ``axis`` (flattened if None); ``repeats`` may hold one number per position.
+
+    Rule: the gradient summed over the copies of each element.
+
+    >>> repeat([1.0, 2.0], [1, 2]).tolist()
+    [1.0, 2.0, 2.0]
+    """
+    if axis is None or np.ndim(a) == 0:
+        a, axis = ravel(a), 0
+    counts = np.asarray(repeats)
+    if counts.dtype.kind not in "iu":
+        raise DTypeError(f"repeat: the counts are whole numbers, got dtype {counts.dtype}")
+    params = {"repeats": int(counts.reshape(())) if counts.size == 1 else np.array(counts), "axis": int(axis) % np.ndim(a)}
+    return apply(REGISTRY["repeat"], (a,), params)
+
+
+class Tile(Op):
+    """The whole array side by side, several times along each axis."""
+
+    name = "tile"
+    word = "sums the copies"
+    slots = ("a",)
+    formulas = ("g summed over the tiles",)
+
+    @staticmethod
+    def forward(a: Any, reps: Any) -> Any:
+        return np.tile(a, reps)
+
+    @staticmethod
+    def _sum(g: Any, a_shape: Any, reps: Any) -> Any:
+        shape = (1,) * (len(reps) - len(a_shape)) + a_shape
+        split = [n for pair in zip(reps, shape, strict=True) for n in pair]
+        return np.reshape(np.sum(np.reshape(g, split), axis=tuple(range(0, len(split), 2))), a_shape)
+
+    vjps = (_sum,)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        a = rng.standard_normal((2, 3))
+        return [((a,), {"reps": (2, 1)}), ((a,), {"reps": (2, 1, 3)}), ((a[0, 0],), {"reps": (2,)}), ((a[:, :0],), {"reps": (1, 2)})]
+
+
+@expose(numpy=[np.tile], method="tile")
+def tile(A: Any, reps: Any) -> Any:
+    """``A`` side by side, ``reps`` times along each axis (the last axes if there are fewer numbers than axes). Rule: the gradient summed over the tiles.
+
+    >>> tile([1.0, 2.0], 2).tolist()
+    [1.0, 2.0, 1.0, 2.0]
+    """
+    counts = sizes(reps)
+    return apply(REGISTRY["tile"], (A,), {"reps": (1,) * (np.ndim(A) - len(counts)) + counts})

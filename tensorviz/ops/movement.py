@@ -1,0 +1,362 @@
+"""Ops that move elements without changing them: reshape, transpose and their kin. Must not import the trace or the views."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, apply, attach, expose
+from tensorviz.errors import DTypeError
+from tensorviz.ops.axes import plain
+from tensorviz.ops.samples import Examples
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "copy",
+    "expand_dims",
+    "flatten",
+    "moveaxis",
+    "ravel",
+    "reshape",
+    "squeeze",
+    "swapaxes",
+    "transpose",
+]
+
+
+def sizes(shape: Any) -> tuple[int, ...]:
+    """A shape as given by a user (one number or several), as plain ints."""
+    try:
+        return (operator.index(shape),)
+    except TypeError:
+        return tuple([operator.index(n) for n in shape])
+
+
+def _spread(given: tuple[Any, ...]) -> Any:
+    """``x.reshape(2, 3)`` and ``x.reshape((2, 3))`` mean the same."""
+    return given[0] if len(given) == 1 else given
+
+
+# ---- the same elements in another shape --------------------------------------------------------------------------
+
+
+class Reshape(Op):
+    """The same elements in another shape."""
+
+    name = "reshape"
+    word = "reshapes"
+    slots = ("a",)
+    formulas = ("g reshaped to a's shape",)
+    vjps = (lambda g, a_shape, order: np.reshape(g, a_shape, order=order),)
+
+    @staticmethod
+    def forward(a: Any, shape: Any, order: Any = "C") -> Any:
+        return np.reshape(a, shape, order=order)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        a = rng.standard_normal((2, 3, 2))
+        return [
+            ((a,), {"shape": (4, 3)}),
+            ((a,), {"shape": (-1, 2), "order": "F"}),
+            ((a[:, :0],), {"shape": (0, 5)}),
+            ((a[0, 0, 0],), {"shape": (1, 1)}),
+        ]
+
+
+@expose(numpy=[np.reshape])
+def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: bool | None = None) -> Any:  # noqa: ARG001 - NumPy's signature
+    """The elements of ``a`` in another shape; one entry may be -1. ``order`` is "C" (last axis fastest) or "F".
+
+    Raises ShapeError where the sizes differ. Rule: the gradient, reshaped back.
+
+    >>> reshape(np.arange(6.0), (2, -1)).tolist()
+    [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+    """
+    shape = newshape if shape is None else shape
+    if shape is None:
+        raise DTypeError("reshape needs a shape, e.g. reshape(a, (2, 3))")
+    if order not in ("C", "F"):
+        raise DTypeError(f"reshape: order is 'C' or 'F', got {order!r}; what 'A' means depends on the memory, which a record does not know")
+    return apply(REGISTRY["reshape"], (a,), {"shape": sizes(shape)} if order == "C" else {"shape": sizes(shape), "order": order})
+
+
+def _reshape_method(self: Any, *shape: Any, order: str = "C") -> Any:
+    return reshape(self, _spread(shape), order)
+
+
+attach("reshape", _reshape_method)
+
+
+class Ravel(Op):
+    """All elements along one axis."""
+
+    name = "ravel"
+    word = "reshapes"
+    slots = ("a",)
+    formulas = ("g reshaped to a's shape",)
+    vjps = (lambda g, a_shape, order: np.reshape(g, a_shape, order=order),)
+
+    @staticmethod
+    def forward(a: Any, order: Any = "C") -> Any:
+        return np.ravel(a, order)
+
+
+@expose(numpy=[np.ravel], method=("ravel", "flatten"))
+def ravel(a: Any, order: str = "C") -> Any:
+    """The elements of ``a`` along one axis, in "C" or "F" order. Rule: the gradient, reshaped back.
+
+    >>> ravel([[1.0, 2.0], [3.0, 4.0]], "F").tolist()
+    [1.0, 3.0, 2.0, 4.0]
+    """
+    if order not in ("C", "F"):
+        raise DTypeError(f"ravel: order is 'C' or 'F', got {order!r}; what 'A' and 'K' mean depends on the memory, which a record does not know")
+    return apply(REGISTRY["ravel"], (a,), {} if order == "C" else {"order": order})
+
+
+def flatten(a: Any, order: str = "C") -> Any:
+    """The elements of ``a`` along one axis: another name of :func:`ravel`.
+
+    >>> flatten([[1.0, 2.0], [3.0, 4.0]]).tolist()
+    [1.0, 2.0, 3.0, 4.0]
+    """
+    return ravel(a, order)
+
+
+class ExpandDims(Op):
+    """New axes of size 1."""
+
+    name = "expand_dims"
+    word = "reshapes"
+    slots = ("a",)
+    formulas = ("g reshaped to a's shape",)
+    vjps = (lambda g, a_shape: np.reshape(g, a_shape),)
+
+    @staticmethod
+    def forward(a: Any, axis: Any) -> Any:
+        return np.expand_dims(a, axis)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        a = rng.standard_normal((2, 3))
+        return [((a,), {"axis": 1}), ((a,), {"axis": (0, -1)}), ((a[0, 0],), {"axis": 0})]
+
+
+@expose(numpy=[np.expand_dims], method="expand_dims")
+def expand_dims(a: Any, axis: Any) -> Any:
+    """``a`` with new axes of size 1 at the positions ``axis`` of the result. Rule: the gradient, reshaped back.
+
+    >>> expand_dims(np.ones((2, 3)), (0, -1)).shape
+    (1, 2, 3, 1)
+    """
+    return apply(REGISTRY["expand_dims"], (a,), {"axis": plain(axis)})
+
+
+class Squeeze(Op):
+    """Axes of size 1 left out."""
+
+    name = "squeeze"
+    word = "reshapes"
+    slots = ("a",)
+    formulas = ("g reshaped to a's shape",)
+    vjps = (lambda g, a_shape: np.reshape(g, a_shape),)
+
+    @staticmethod
+    def forward(a: Any, axis: Any = None) -> Any:
+        return np.squeeze(a, axis)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        a = rng.standard_normal((1, 3, 1))
+        return [((a,), {}), ((a,), {"axis": 0}), ((a,), {"axis": (0, -1)})]
+
+
+@expose(numpy=[np.squeeze], method="squeeze")
+def squeeze(a: Any, axis: Any = None) -> Any:
+    """``a`` without its axes of size 1 (all of them, or those given). Raises ShapeError where such an axis is longer. Rule: the gradient, reshaped back.
+
+    >>> squeeze(np.ones((1, 3, 1)), axis=0).shape
+    (3, 1)
+    """
+    return apply(REGISTRY["squeeze"], (a,), {} if axis is None else {"axis": plain(axis)})
+
+
+class Copy(Op):
+    """The same value as a result of its own."""
+
+    name = "copy"
+    word = "passes on"
+    slots = ("a",)
+    formulas = ("g",)
+    vjps = (lambda g: g,)
+
+    @staticmethod
+    def forward(a: Any) -> Any:
+        return np.array(a)
+
+
+@expose(numpy=[np.copy], method="copy")
+def copy(a: Any, order: str = "K", subok: bool = False) -> Any:  # noqa: ARG001 - NumPy's signature
+    """``a`` as a result of its own, which in-place ops may change without touching ``a``. Rule: the gradient.
+
+    >>> copy([1.0, 2.0]).tolist()
+    [1.0, 2.0]
+    """
+    return apply(REGISTRY["copy"], (a,), {})
+
+
+# ---- the axes in another order -----------------------------------------------------------------------------------
+
+
+class Transpose(Op):
+    """The axes in another order."""
+
+    name = "transpose"
+    label = "T"
+    word = "permutes"
+    slots = ("a",)
+    formulas = ("g with its axes permuted back",)
+    vjps = (lambda g, axes: np.transpose(g, None if axes is None else _inverse(axes)),)
+
+    @staticmethod
+    def forward(a: Any, axes: Any = None) -> Any:
+        return np.transpose(a, axes)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        a = rng.standard_normal((2, 3, 4))
+        return [((a,), {}), ((a,), {"axes": (2, 0, 1)}), ((a,), {"axes": (-1, 0, -2)}), ((a[0, 0, 0],), {}), ((a[:0],), {"axes": (1, 0, 2)})]
+
+
+def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
+    back = [0] * len(axes)
+    for to, axis in enumerate(axes):
+        back[axis] = to
+    return tuple(back)
+
+
+@expose(numpy=[np.transpose])
+def transpose(a: Any, axes: Any = None) -> Any:
+    """``a`` with its axes in the given order, reversed if none is given. Rule: the gradient with the inverse permutation.
+
+    >>> transpose(np.ones((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
+    return apply(REGISTRY["transpose"], (a,), {} if axes is None else {"axes": sizes(axes)})
+
+
+def _transpose_method(self: Any, *axes: Any) -> Any:
+    return transpose(self, _spread(axes) if axes else None)
+
+
+attach("transpose", _transpose_method)
+if hasattr(np, "permute_dims"):
+    FUNCTIONS[np.permute_dims] = transpose
+
+
+class SwapAxes(Op):
+    """Two axes exchanged."""
+
+    name = "swapaxes"
+    word = "permutes"
+    slots = ("a",)
+    formulas = ("g with the two axes swapped back",)
+    vjps = (lambda g, axis1, axis2: np.swapaxes(g, axis1, axis2),)
+
+    @staticmethod
+    def forward(a: Any, axis1: Any, axis2: Any) -> Any:
+        return np.swapaxes(a, axis1, axis2)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        return [((rng.standard_normal((2, 3, 4)),), {"axis1": 0, "axis2": -1})]
+
+
+@expose(numpy=[np.swapaxes], method="swapaxes")
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """``a`` with two axes exchanged. Rule: the gradient with the same two exchanged.
+
+    >>> swapaxes(np.ones((2, 3, 4)), 0, -1).shape
+    (4, 3, 2)
+    """
+    return apply(REGISTRY["swapaxes"], (a,), {"axis1": operator.index(axis1), "axis2": operator.index(axis2)})
+
+
+if hasattr(np, "matrix_transpose"):
+    FUNCTIONS[np.matrix_transpose] = FUNCTIONS[np.linalg.matrix_transpose] = lambda x: swapaxes(x, -1, -2)
+
+
+class MoveAxis(Op):
+    """Axes moved to other positions, the rest in order."""
+
+    name = "moveaxis"
+    word = "permutes"
+    slots = ("a",)
+    formulas = ("g with the axes moved back",)
+    vjps = (lambda g, source, destination: np.moveaxis(g, destination, source),)
+
+    @staticmethod
+    def forward(a: Any, source: Any, destination: Any) -> Any:
+        return np.moveaxis(a, source, destination)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        a = rng.standard_normal((2, 3, 4))
+        return [((a,), {"source": 0, "destination": -1}), ((a,), {"source": (0, 1), "destination": (-1, 0)})]
+
+
+@expose(numpy=[np.moveaxis], method="moveaxis")
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """``a`` with the axes ``source`` moved to the positions ``destination``. Rule: the gradient with them moved back.
+
+    >>> moveaxis(np.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    return apply(REGISTRY["moveaxis"], (a,), {"source": plain(source), "destination": plain(destination)})
+
+
+# ---- NumPy's helpers that are reshapes ---------------------------------------------------------------------------
+
+
+@expose(numpy=[np.atleast_1d])
+def atleast_1d(*arrays: Any) -> Any:
+    """Each operand with at least one axis; one result for one operand, otherwise a tuple.
+
+    >>> atleast_1d(3.0).shape
+    (1,)
+    """
+    return _each(arrays, lambda a: reshape(a, (1,)) if np.ndim(a) == 0 else a)
+
+
+@expose(numpy=[np.atleast_2d])
+def atleast_2d(*arrays: Any) -> Any:
+    """Each operand with at least two axes, new ones in front.
+
+    >>> atleast_2d([1.0, 2.0]).shape
+    (1, 2)
+    """
+    return _each(arrays, lambda a: reshape(a, (1,) * (2 - np.ndim(a)) + np.shape(a)) if np.ndim(a) < 2 else a)
+
+
+@expose(numpy=[np.atleast_3d])
+def atleast_3d(*arrays: Any) -> Any:
+    """Each operand with at least three axes: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1).
+
+    >>> atleast_3d([1.0, 2.0]).shape
+    (1, 2, 1)
+    """
+    return _each(arrays, _deep)
+
+
+def _deep(a: Any) -> Any:
+    shape = np.shape(a)
+    return a if len(shape) > 2 else reshape(a, (*shape, 1) if len(shape) == 2 else (1, *(shape or (1,)), 1))
+
+
+def _each(arrays: tuple[Any, ...], change: Any) -> Any:
+    found = tuple([change(a if hasattr(a, "ndim") else np.asarray(a)) for a in arrays])
+    return found[0] if len(found) == 1 else found
