@@ -1,0 +1,213 @@
+"""A trace as one lasting notebook output: a sandboxed frame that steps by itself, joined to the kernel while one is there. Must not import engine or ops."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import json
+import secrets
+import weakref
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tensorviz.trace import Trace
+from tensorviz.widgets import assets, state
+from tensorviz.widgets.payload import payload, title
+
+STATIC_STEPS = 200
+"""Steps that the list for places without scripts holds; the list is text in every saved notebook."""
+
+CSP = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+"""The frame and the page can load nothing from anywhere."""
+
+SLICE_CAP = 4_000_000
+"""Bytes of one array that the kernel sends on demand."""
+
+
+class Channel:
+    """The kernel's end of one display: its state, and who wants to hear of it."""
+
+    def __init__(self, trace: Trace, options: Mapping[str, Any]) -> None:
+        self.id = secrets.token_hex(8)
+        self.state = state.settings(trace, options)
+        self._trace = weakref.ref(trace)
+        self.listener: Callable[[dict[str, Any]], None] | None = None
+
+    @property
+    def trace(self) -> Trace | None:
+        return self._trace()
+
+    def receive(self, patch: Mapping[str, Any]) -> None:
+        """Take over what a page says; what is not allowed is passed over."""
+        trace = self.trace
+        if trace is None:
+            return
+        changed = {}
+        for name, value in patch.items():
+            try:
+                clean = state.valid(name, value, trace)
+            except (ValueError, KeyError):
+                continue
+            if clean != self.state[name]:
+                changed[name] = self.state[name] = clean
+        if changed and self.listener is not None:
+            self.listener(changed)
+
+    def send(self, patch: Mapping[str, Any]) -> None:
+        """Tell every page that shows this display."""
+        changed = {k: v for k, v in patch.items() if self.state[k] != v}
+        if changed:
+            self.state.update(changed)
+            if _relay is not None:
+                _relay.send({"type": "state", "id": self.id, "state": changed})
+
+
+_channels: weakref.WeakValueDictionary[str, Channel] = weakref.WeakValueDictionary()
+_of_trace: weakref.WeakKeyDictionary[Trace, Channel] = weakref.WeakKeyDictionary()
+_relay: Any = None
+
+
+def in_kernel() -> bool:
+    """True inside a Jupyter kernel (IPython in a terminal has none)."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return False
+    return getattr(get_ipython(), "kernel", None) is not None  # type: ignore[no-untyped-call]
+
+
+def relay() -> Any:
+    """The one widget of this kernel that joins frames to it, or None. Never displayed: its comm alone makes the page run ``initialize``."""
+    global _relay
+    if not in_kernel():
+        return None
+    if _relay is None or _relay.comm is None:
+        try:
+            import anywidget
+        except ImportError:
+            return None  # the frame still steps, it is only not joined to Python
+
+        class Relay(anywidget.AnyWidget):  # type: ignore[misc]
+            _esm = assets.text("host.js") + "\nexport default { initialize({ model }) { return globalThis.__tensorvizHost1.attach(model); }, render() {} };\n"
+
+        _relay = Relay()
+        _relay.on_msg(lambda _widget, message, _buffers: _on_message(message))
+    return _relay
+
+
+def _on_message(message: Mapping[str, Any]) -> None:
+    channel = _channels.get(str(message.get("id")))
+    if channel is None or channel.trace is None:
+        return  # another kernel's frame, or a trace that is gone
+    kind = message.get("type")
+    if kind == "hello":
+        _relay.send({"type": "mine", "id": channel.id, "state": channel.state})
+    elif kind == "state" and isinstance(message.get("state"), Mapping):
+        channel.receive(message["state"])
+        _relay.send({"type": "ack", "id": channel.id, "state": channel.state, "page": message.get("page")})
+    elif kind == "get":
+        found = array_named(channel.trace, str(message.get("name")))
+        if found is not None and found.nbytes <= SLICE_CAP:
+            data = np.ascontiguousarray(found, dtype=np.float64)
+            _relay.send({"type": "array", "id": channel.id, "name": message.get("name"), "shape": list(data.shape)}, [memoryview(data).cast("B")])
+
+
+def array_named(trace: Trace, name: str) -> Any:
+    """An array by the name the stepper gives it: ``value:3``, ``cotangent:3``, ``saved:3:out``, ``share:3:0`` (node 3's first share)."""
+    kind, _, rest = name.partition(":")
+    try:
+        node_text, _, more = rest.partition(":")
+        node = trace.nodes[int(node_text)]
+        match kind:
+            case "value":
+                return node.value
+            case "cotangent":
+                return node.cotangent
+            case "saved":
+                return node.saved[more]
+            case "share":
+                return node.shares[int(more)].value
+    except (ValueError, IndexError, KeyError):
+        return None
+    return None
+
+
+def _pack(text: bytes) -> str:
+    return base64.b64encode(text).decode("ascii")
+
+
+@cache
+def _bundle() -> str:
+    parts = json.dumps({"css": assets.text("stepper.css"), "js": assets.text("stepper.js")})
+    return _pack(gzip.compress(parts.encode(), 9, mtime=0))
+
+
+_LOADER = """(async () => {
+  const open = async (text) => new Response(new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  const part = (tag, text, more) => document.head.append(Object.assign(document.createElement(tag), { textContent: text }, more));
+  const { css, js } = JSON.parse(await open(BUNDLE));
+  part("style", css);
+  globalThis.__tensorvizFrame = FRAME;
+  part("script", js, { type: "module" });
+})();"""
+
+
+def document(data: bytes, frame: Mapping[str, Any], *, heading: str, fallback: str = "") -> str:
+    """One HTML document with the whole stepper, for a frame or a file."""
+    boot = json.dumps(dict(frame) | {"data": _pack(data)}).replace("<", "\\u003c")
+    loader = _LOADER.replace("BUNDLE", f'"{_bundle()}"').replace("FRAME", boot)
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{CSP}">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{html.escape(heading)}</title>'
+        f"<style>html,body{{margin:0}}</style></head><body>{fallback}<script>{loader}</script></body></html>"
+    )
+
+
+def static_list(trace: Trace) -> str:
+    """The steps in plain tags, for places that take scripts and frames out."""
+    steps = trace.steps
+    rows = "".join(f"<li>{html.escape(s.caption)}</li>" for s in steps[:STATIC_STEPS])
+    more = f"<p>… and {len(steps) - STATIC_STEPS:,} more steps.</p>" if len(steps) > STATIC_STEPS else ""
+    return (
+        f"<p><b>{html.escape(title(trace))}, {len(steps):,} steps.</b> Trust this notebook or run the cell to step through it.</p>"
+        f"<details><summary>The steps as text</summary><ol>{rows}</ol>{more}</details>"
+    )
+
+
+def frame_html(trace: Trace, channel: Channel) -> str:
+    """The ``text/html`` of a display."""
+    inner = document(payload(trace), {"id": channel.id, "state": channel.state}, heading=title(trace))
+    return (
+        '<div class="tensorviz-output"><style>.tensorviz-output:has(>iframe)>.tensorviz-static{display:none}</style>'
+        f'<div class="tensorviz-static">{static_list(trace)}</div>'
+        f'<iframe class="tensorviz-frame" data-tensorviz="{channel.id}" title="{html.escape(title(trace))}, step by step" sandbox="allow-scripts allow-downloads" '
+        f'style="display:block;width:100%;height:612px;border:0" srcdoc="{html.escape(inner)}"></iframe>'
+        f"<script>{assets.text('host.js')}</script></div>"
+    )
+
+
+def plain(trace: Trace, step: int = 0) -> str:
+    """One line for terminals."""
+    caption = f": {trace.steps[step].caption}" if trace.steps else ""
+    line = f"Stepper of {trace!r}, at step {step + 1} of {len(trace.steps)}{caption}"
+    return line if len(line) <= 390 else line[:389] + "…"
+
+
+def show(trace: Trace, channel: Channel) -> dict[str, Any]:
+    """The mimebundle of one channel; the channel is known to the relay from now on."""
+    if in_kernel():
+        _channels[channel.id] = channel
+        relay()
+    return {"text/plain": plain(trace, channel.state["step"]), "text/html": frame_html(trace, channel)}
+
+
+def bundle(trace: Trace) -> dict[str, Any]:
+    """What a trace shows as the last value of a cell."""
+    channel = _of_trace.get(trace)
+    if channel is None:
+        channel = _of_trace[trace] = Channel(trace, {})
+    return show(trace, channel)

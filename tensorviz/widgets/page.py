@@ -1,0 +1,29 @@
+"""A trace as one HTML file that steps with no kernel and no network. Must not import engine or ops."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tensorviz.trace import Trace
+from tensorviz.widgets import state
+from tensorviz.widgets import payload as data
+from tensorviz.widgets.output import document, static_list
+
+
+def to_html(trace: Trace, path: str | os.PathLike[str] | None = None, *, step: int | None = None, theme: str = "auto", title: str | None = None) -> str:
+    """The page as text, also written to ``path`` if given. It opens at ``step`` (a position in ``trace.steps``).
+
+    Raises ValueError for a step that the trace does not have, or an unknown theme.
+    """
+    options = state.settings(trace, {"theme": theme} | ({} if step is None else {"step": step}))
+    heading = data.title(trace) if title is None else title
+    page = document(
+        data.payload(trace),
+        {"id": "page", "state": options},
+        heading=heading,
+        fallback=f"<noscript>{static_list(trace)}</noscript>",
+    )
+    if path is not None:
+        Path(path).write_text(page, "utf-8")
+    return page

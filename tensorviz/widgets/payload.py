@@ -1,0 +1,250 @@
+"""What one trace sends to the browser: the container of `wire` with large arrays as summaries, plus the picture and the words. Must not import engine or ops."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tensorviz.errors import TensorvizError
+from tensorviz.trace import Array, Trace, TraceData
+from tensorviz.views.scale import scale_of
+from tensorviz.views.svg import skeleton
+from tensorviz.wire import ColumnEntry, Packer, SummaryEntry, TraceHeader, header_parts
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+FULL_CAP = 1_000
+"""Entries up to which an array travels in full: a page of cells is all that a person reads."""
+
+FULL_BUDGET = 400_000
+"""Bytes of full arrays, so that the whole state of a 2,000-node trace stays under 1 MB with the bundle's 100 kB."""
+
+PICTURE_SIDE = 32
+PICTURE_BUDGET = 200_000
+
+CHECK_NODES = 60
+CHECK_ELEMENTS = 2_000
+"""A trace up to this size is checked when it is shown: about a tenth of a second."""
+
+_BROWSER_DTYPES = frozenset({"<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1"})
+
+
+@dataclass(frozen=True)
+class FindingEntry:
+    """One finding, in words."""
+
+    kind: str
+    phase: str
+    node: int
+    """-1 where no node is meant."""
+    op: str
+    source: str
+    why: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class VerdictTable:
+    """The rows of a check report, column by column; the numbers are raw because they may be NaN."""
+
+    node: ColumnEntry
+    analytic: ColumnEntry
+    numeric: ColumnEntry
+    error: ColumnEntry
+    scope: list[str]
+    operand: list[str]
+    index: list[str]
+    verdict: list[str]
+    reason: list[str]
+
+
+@dataclass(frozen=True)
+class ViewEntry:
+    """What the stepper shows beside the record."""
+
+    title: str
+    skeleton: str
+    """The picture as SVG text, drawn once in Python."""
+    value_max: float
+    """Largest finite |value| of the whole trace: the end of the value scale, fixed for the pass."""
+    gradient_max: float
+    findings: list[FindingEntry]
+    verdicts: VerdictTable
+    check_kind: str
+    """Worst verdict of the report; empty where no check was run."""
+    check_note: str
+    """Why there is no verdict and how to get one; empty where there is."""
+
+
+@dataclass(frozen=True)
+class PayloadHeader(TraceHeader):
+    """The header that the browser reads."""
+
+    view: ViewEntry
+
+
+class BrowserPacker(Packer):
+    """Keeps what a browser can view: native dtypes, large arrays as a summary and a picture."""
+
+    def __init__(self, full_cap: int = FULL_CAP, side: int = PICTURE_SIDE) -> None:
+        super().__init__()
+        self.full_cap, self.side = full_cap, side
+        self._changed: dict[int, Array] = {}
+
+    def array(self, a: npt.ArrayLike | None) -> int:
+        if isinstance(a, np.ndarray) and a.dtype.str not in _BROWSER_DTYPES and a.dtype.kind == "f":
+            # keyed by id, so the converted array must be the same object each time that the original comes by
+            self._alive.append(a)
+            changed = self._changed.setdefault(id(a), a.astype("<f4" if a.dtype.itemsize < 4 else "<f8"))
+            return super().array(changed)
+        return super().array(a)
+
+    def place(self, index: int, data: Array, buffer: bytes) -> int:
+        if data.size <= self.full_cap or data.dtype.kind not in "biuf":
+            return self.raw(buffer)
+        picture = downsample(data, self.side)
+        self.summaries[str(index)] = SummaryEntry(self.column(statistics(data), "f8"), self.column(picture.ravel(), "f4"), *picture.shape)
+        return -1
+
+
+def statistics(a: Array) -> list[float]:
+    """min, max, mean and norm of the finite entries, then how many are NaN, +inf, -inf and 0.
+
+    >>> statistics(np.array([3.0, 4.0, 0.0, np.nan, -np.inf]))
+    [0.0, 4.0, 2.3333333333333335, 5.0, 1.0, 0.0, 1.0, 1.0]
+    """
+    data = np.asarray(a, dtype=np.float64).ravel()
+    finite = data[np.isfinite(data)]
+    with np.errstate(over="ignore"):
+        figures = [finite.min(), finite.max(), finite.mean(), np.sqrt(np.square(finite).sum())] if finite.size else [math.nan] * 4
+    counts = [np.isnan(data).sum(), np.isposinf(data).sum(), np.isneginf(data).sum(), (data == 0).sum()]
+    return [float(v) for v in figures + counts]
+
+
+def downsample(a: Array, side: int = PICTURE_SIDE) -> Array:
+    """At most ``side`` by ``side`` cells, each the entry of its block that is furthest from zero; a NaN in the block wins.
+
+    >>> downsample(np.array([[1.0, -3.0, 0.0, 2.0]]), 2).tolist()
+    [[-3.0, 2.0]]
+    """
+    data = np.asarray(a, dtype=np.float64)
+    table = data.reshape(-1, data.shape[-1]) if data.ndim > 1 else data.reshape(1, -1)
+    if table.shape[0] == 1 and table.shape[1] > side:  # a long vector reads better as lines of text than as one thin strip
+        width = side * max(1, math.ceil(table.shape[1] / (side * side)))
+        lines = math.ceil(table.shape[1] / width)
+        table = np.concatenate([table[0], np.zeros(lines * width - table.shape[1])]).reshape(lines, width)
+    for axis in (0, 1):
+        count = table.shape[axis]
+        starts = np.unique(np.linspace(0, count, min(side, count), endpoint=False).astype(int))
+        high, low = np.maximum.reduceat(table, starts, axis=axis), np.minimum.reduceat(table, starts, axis=axis)
+        table = np.where(np.abs(low) > np.abs(high), low, high)
+    with np.errstate(over="ignore"):
+        return table.astype(np.float32)
+
+
+def _arrays(data: TraceData) -> Iterator[Array]:
+    for n in data.nodes:
+        yield n.value
+        yield from n.saved.values()
+        if n.cotangent is not None:
+            yield n.cotangent
+        for s in n.shares:
+            yield from (s.local, s.value, s.total)
+            if s.route is not None:
+                yield s.route
+
+
+def _limits(data: TraceData) -> tuple[int, int]:
+    """How large an array may be to travel in full, and how fine the pictures of the others are."""
+    seen = {id(a): a for a in _arrays(data)}.values()
+    cap = next((c for c in (FULL_CAP, 256, 64) if sum(a.nbytes for a in seen if a.size <= c) <= FULL_BUDGET), 16)
+    large = sum(a.size > cap for a in seen)
+    side = PICTURE_SIDE if not large else int(min(PICTURE_SIDE, max(4, math.sqrt(PICTURE_BUDGET / 4 / large))))
+    return cap, side
+
+
+def _findings(trace: Trace) -> list[FindingEntry]:
+    try:
+        found = trace.findings()
+    except ImportError:
+        return []
+    return [
+        FindingEntry(str(f.kind), str(f.phase), -1 if f.node is None else int(f.node), str(f.op or ""), str(f.source or ""), str(f.why), str(f.remedy))
+        for f in found
+    ]
+
+
+def _check(trace: Trace) -> tuple[list[Any], str, str]:
+    """Rows, the worst verdict, and a note where there are none."""
+    size = sum(n.value.size for n in trace.nodes if n.shares)
+    if len(trace.nodes) > CHECK_NODES or size > CHECK_ELEMENTS:
+        return [], "", f"Not run by itself: {len(trace.nodes):,} nodes, {size:,} gradient entries. trace.check() runs it; trace.show() then has the verdicts."
+    try:
+        report = trace.check()
+    except ImportError:
+        return [], "", "The check is not available here."
+    except TensorvizError as error:
+        return [], "", f"The check could not run: {error}"
+    return list(report.rows), str(report.kind), ""
+
+
+def _verdicts(rows: list[Any], packer: Packer) -> VerdictTable:
+    def number(value: Any) -> float:
+        return math.nan if value is None else float(value)
+
+    return VerdictTable(
+        packer.column([-1 if r.node is None else int(r.node) for r in rows], "i4"),
+        packer.column([number(r.analytic) for r in rows], "f8"),
+        packer.column([number(r.numeric) for r in rows], "f8"),
+        packer.column([number(r.error) for r in rows], "f8"),
+        [str(getattr(r, "scope", "")) for r in rows],
+        ["" if r.operand is None else str(r.operand) for r in rows],
+        ["" if r.index is None else str(r.index) for r in rows],
+        [str(r.verdict) for r in rows],
+        [str(r.reason or "") for r in rows],
+    )
+
+
+def title(trace: Trace) -> str:
+    """What the display is called.
+
+    A trace of several roots names the first three.
+    """
+    return "Backward pass of " + ", ".join(trace.nodes[r].title for r in trace.roots[:3])
+
+
+def build(trace: Trace) -> bytes:
+    """The gzipped container that the stepper opens."""
+    packer = BrowserPacker(*_limits(trace.data))
+    parts = header_parts(trace.data, packer)
+    rows, kind, note = _check(trace)
+    scale = scale_of(trace)
+    view = ViewEntry(
+        title=title(trace),
+        skeleton=skeleton(trace),
+        value_max=scale.value,
+        gradient_max=scale.gradient,
+        findings=_findings(trace),
+        verdicts=_verdicts(rows, packer),
+        check_kind=kind,
+        check_note=note,
+    )
+    content = packer.close(PayloadHeader(**parts, arrays=packer.table(), view=view))
+    return gzip.compress(content, 6, mtime=0)
+
+
+_built: weakref.WeakKeyDictionary[Trace, bytes] = weakref.WeakKeyDictionary()
+
+
+def payload(trace: Trace) -> bytes:
+    """:func:`build`, once per trace."""
+    if trace not in _built:
+        _built[trace] = build(trace)
+    return _built[trace]

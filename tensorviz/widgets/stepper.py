@@ -1,0 +1,104 @@
+"""The stepper as a widget: synced state, data sent once. Must not import engine or ops."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from tensorviz.errors import MissingExtraError, RecordError
+from tensorviz.trace import Trace
+from tensorviz.widgets import assets, output, state
+from tensorviz.widgets.payload import payload, title
+
+try:
+    import anywidget
+    import traitlets
+except ImportError as error:  # pragma: no cover - a plain install brings both
+    raise MissingExtraError("the stepper needs anywidget and ipywidgets: pip install anywidget ipywidgets") from error
+
+
+class Stepper(anywidget.AnyWidget):  # type: ignore[misc]
+    """Steps through one trace, forwards and backwards, in the browser.
+
+    ``step`` is a position in ``trace.steps`` (the screen counts from 1). Every trait can be read, set and observed from
+    Python; none is needed for stepping, which goes on without a kernel.
+    """
+
+    _esm = assets.text("stepper.js")
+    _css = assets.text("stepper.css")
+
+    step = traitlets.Any(0).tag(sync=True)
+    playing = traitlets.Any(False).tag(sync=True)
+    speed = traitlets.Any(1.0).tag(sync=True)
+    granularity = traitlets.Any("micro").tag(sync=True)
+    selected = traitlets.Any(None, allow_none=True).tag(sync=True)
+    breakpoints = traitlets.Any(()).tag(sync=True)
+    theme = traitlets.Any("auto").tag(sync=True)
+
+    payload = traitlets.Bytes(b"").tag(sync=True)
+    """The container of `wire`, gzipped; set once."""
+    info = traitlets.Dict().tag(sync=True)
+    """Small facts for the front end; set once."""
+
+    def __init__(self, trace: Trace, **options: Any) -> None:
+        if not isinstance(trace, Trace):
+            raise TypeError(f"Stepper takes a Trace (what backward() returns), not {type(trace).__name__}")
+        unknown = sorted(set(options) - set(state.DEFAULTS))
+        if unknown:
+            raise TypeError(f"Stepper has no option {', '.join(unknown)}; it has {', '.join(state.DEFAULTS)}")
+        self._trace: Trace | None = trace
+        try:
+            start = state.settings(trace, options)
+        except ValueError as error:
+            raise traitlets.TraitError(str(error)) from None
+        self._channel: output.Channel | None = None
+        super().__init__(**start, payload=payload(trace), info={"title": title(trace)})
+
+    @traitlets.validate("step", "playing", "speed", "granularity", "selected", "breakpoints", "theme")
+    def _valid(self, proposal: Any) -> Any:
+        if self._trace is None:
+            return proposal["value"]
+        try:
+            return state.valid(proposal["trait"].name, proposal["value"], self._trace)
+        except (ValueError, KeyError) as error:
+            raise traitlets.TraitError(str(error)) from None
+
+    @traitlets.observe("step", "playing", "speed", "granularity", "selected", "breakpoints", "theme")
+    def _tell(self, change: Any) -> None:
+        if self._channel is not None:
+            self._channel.send({change["name"]: change["new"]})
+
+    @property
+    def trace(self) -> Trace:
+        """The record that is shown."""
+        if self._trace is None:
+            raise RecordError("this stepper was closed and holds no trace any more")
+        return self._trace
+
+    def close(self) -> None:
+        """Take the stepper off the page's kernel and let go of its trace."""
+        self._trace = None
+        self._channel = None
+        super().close()
+        self.set_trait("payload", b"")
+
+    def __repr__(self) -> str:
+        if getattr(self, "_trace", None) is None:
+            return "Stepper(closed, no step left)"
+        return output.plain(self.trace, self.step)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        if self._trace is None:
+            return {"text/plain": repr(self)}
+        if self._channel is None:
+            self._channel = output.Channel(self._trace, {name: getattr(self, name) for name in state.DEFAULTS})
+            this = weakref.ref(self)
+
+            def listen(changed: dict[str, Any]) -> None:
+                stepper = this()
+                if stepper is not None:
+                    for name, value in changed.items():
+                        setattr(stepper, name, value)
+
+            self._channel.listener = listen
+        return output.show(self._trace, self._channel)

@@ -1,0 +1,542 @@
+"""A trace to bytes and back: one schema for the file, the widget and the page. Must not import the engine, the ops or the views."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from dataclasses import fields as dataclass_fields
+from hashlib import blake2b
+from pathlib import Path
+from types import EllipsisType, MappingProxyType
+from typing import Any, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from tensorviz.errors import RecordError
+from tensorviz.trace import SCHEMA_VERSION, Array, NodeKind, Share, Source, Step, StepKind, Trace, TraceData, TraceNode, validate
+
+MAGIC = b"\x89TVZ\r\n\x1a\n"
+"""As in PNG: a byte over 127, a name, and line ends that a text-mode transfer would spoil."""
+
+_PREFIX = struct.Struct("<8sIIQQ")
+"""Mark, version, checksum of the rest, bytes of the header, bytes of the body: 32 bytes, so that the header starts aligned."""
+
+_ALIGN = 8
+"""The widest element a browser can view; every array starts on a multiple of it."""
+
+STEP_KINDS: tuple[StepKind, ...] = ("seed", "pull", "unbroadcast", "accumulate", "leaf")
+"""A step's kind travels as its position in this tuple."""
+
+ColumnType = Literal["i1", "i4", "f4", "f8"]
+
+
+# ---- the schema: widgets/src/trace.ts is generated from these classes ---------------------------------------------
+
+
+@dataclass(frozen=True)
+class ColumnEntry:
+    """One typed array in the body, counted in elements from a byte offset."""
+
+    type: ColumnType
+    offset: int
+    count: int
+
+
+@dataclass(frozen=True)
+class SummaryEntry:
+    """What stands for an array that is too large to travel: eight figures and a down-sampled picture."""
+
+    stats: ColumnEntry
+    """min, max, mean, norm of the finite entries, then the counts of NaN, +inf, -inf and zero."""
+    picture: ColumnEntry
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True)
+class ArrayTable:
+    """Every array of the record, each once; other parts name an array by its position here, -1 for none."""
+
+    dtypes: list[str]
+    shapes: list[list[int]]
+    dtype: ColumnEntry
+    shape: ColumnEntry
+    offset: ColumnEntry
+    """Byte offset into the body; -1 for an array of which only the summary is there."""
+    summaries: dict[str, SummaryEntry] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SourceEntry:
+    """A place in the user's code."""
+
+    file: str
+    line: int
+    function: str
+    code: str
+    end_line: int
+    column: int
+    end_column: int
+
+
+@dataclass(frozen=True)
+class NodeEntry:
+    """One value of the forward pass."""
+
+    op: str
+    label: str
+    name: str | None
+    inputs: list[int]
+    params: dict[str, Any]
+    shape: list[int]
+    dtype: str
+    value: int
+    saved: dict[str, int]
+    kind: NodeKind
+    requires_grad: bool
+    scope: str
+    source: int
+    slots: list[str]
+    formulas: list[str]
+    word: str
+    weak: bool
+    saved_from: dict[str, int]
+    shares: list[int]
+    cotangent: int
+    cut: int | None
+
+
+@dataclass(frozen=True)
+class ShareTable:
+    """Every share, column by column."""
+
+    consumer: ColumnEntry
+    slot: ColumnEntry
+    target: ColumnEntry
+    local: ColumnEntry
+    value: ColumnEntry
+    total: ColumnEntry
+    route: ColumnEntry
+    summed_axes: dict[str, list[int]]
+    """Only of the shares that were summed."""
+
+
+@dataclass(frozen=True)
+class StepTable:
+    """Every step, column by column."""
+
+    kind: ColumnEntry
+    node: ColumnEntry
+    share: ColumnEntry
+    before: ColumnEntry
+    after: ColumnEntry
+    captions: list[str]
+
+
+@dataclass(frozen=True)
+class TraceHeader:
+    """The JSON part: everything that is no number of an array."""
+
+    schema: int
+    complete: bool
+    roots: list[int]
+    nodes: list[NodeEntry]
+    shares: ShareTable
+    steps: StepTable
+    sources: list[SourceEntry]
+    arrays: ArrayTable
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """What stands in a loaded trace for a parameter that is no data (a function, a random generator): how it printed."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+# ---- packing ----------------------------------------------------------------------------------------------------------
+
+
+class Packer:
+    """Collects the arrays of a record, each once, and lays them out one after the other."""
+
+    def __init__(self) -> None:
+        self._body = bytearray()
+        self._seen: dict[Any, int] = {}
+        self._by_id: dict[int, int] = {}
+        self._alive: list[Array] = []
+        self._dtypes: dict[str, int] = {}
+        self._shapes: dict[tuple[int, ...], int] = {}
+        self._rows: list[tuple[int, int, int]] = []
+        self.summaries: dict[str, SummaryEntry] = {}
+
+    def raw(self, data: bytes | memoryview) -> int:
+        """Append bytes on an aligned place and return where they start."""
+        self._body.extend(b"\0" * (-len(self._body) % _ALIGN))
+        at = len(self._body)
+        self._body.extend(data)
+        return at
+
+    def column(self, values: Iterable[float], type_: ColumnType) -> ColumnEntry:
+        """One typed column of the schema."""
+        data = np.asarray(list(values) if not isinstance(values, np.ndarray) else values, dtype="<" + type_)
+        return ColumnEntry(type_, self.raw(data.tobytes()), int(data.size))
+
+    def array(self, a: npt.ArrayLike | None) -> int:
+        """The position of an array in the table; -1 for None. Equal arrays (same dtype, shape and bytes) are kept once."""
+        if a is None:
+            return -1
+        known = self._by_id.get(id(a))
+        if known is not None:
+            return known
+        data = np.asarray(a)
+        if data.dtype.hasobject or data.dtype.kind not in "biufcSU":
+            raise RecordError(f"an array of dtype {data.dtype} cannot be written: it holds more than plain numbers or text")
+        buffer = data.tobytes()
+        key = (data.dtype.str, data.shape, buffer if len(buffer) <= 64 else blake2b(buffer, digest_size=16).digest())
+        index = self._seen.get(key)
+        if index is None:
+            index = self._seen[key] = len(self._rows)
+            dtype = self._dtypes.setdefault(data.dtype.str, len(self._dtypes))
+            shape = self._shapes.setdefault(data.shape, len(self._shapes))
+            self._rows.append((dtype, shape, -1))
+            self._rows[index] = (dtype, shape, self.place(index, data, buffer))
+        if isinstance(a, np.ndarray):  # its id stays its own while it is held here
+            self._by_id[id(a)] = index
+            self._alive.append(a)
+        return index
+
+    def place(self, index: int, data: Array, buffer: bytes) -> int:
+        """Where an array's bytes lie; -1 if a summary was written in its stead."""
+        return self.raw(buffer)
+
+    def table(self) -> ArrayTable:
+        rows = self._rows
+        return ArrayTable(
+            list(self._dtypes),
+            [list(s) for s in self._shapes],
+            self.column([r[0] for r in rows], "i4"),
+            self.column([r[1] for r in rows], "i4"),
+            self.column([r[2] for r in rows], "f8"),
+            self.summaries,
+        )
+
+    def close(self, header: TraceHeader) -> bytes:
+        """The finished container."""
+        text = json.dumps(header, default=vars, allow_nan=False, separators=(",", ":")).encode("ascii")
+        text += b" " * (-len(text) % _ALIGN)
+        body = bytes(self._body)
+        return _PREFIX.pack(MAGIC, SCHEMA_VERSION, zlib.crc32(body, zlib.crc32(text)), len(text), len(body)) + text + body
+
+
+def encode(value: Any, packer: Packer) -> Any:
+    """One parameter as JSON. What JSON has no word for becomes an object with one telling key."""
+    if value is None or isinstance(value, (bool, str)) or type(value) is int:
+        return value
+    if type(value) is float:
+        return value if np.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, (np.generic, np.ndarray)):
+        kind = "scalar" if isinstance(value, np.generic) else "array"
+        return {kind: packer.array(value)} if not value.dtype.hasobject else {"opaque": repr(value)}
+    if isinstance(value, list):
+        return [encode(v, packer) for v in value]
+    if isinstance(value, tuple):
+        return {"tuple": [encode(v, packer) for v in value]}
+    if isinstance(value, Mapping):
+        return {"dict": [[encode(k, packer), encode(v, packer)] for k, v in value.items()]}
+    if isinstance(value, slice):
+        return {"slice": [encode(v, packer) for v in (value.start, value.stop, value.step)]}
+    if isinstance(value, EllipsisType):
+        return {"ellipsis": True}
+    if isinstance(value, np.dtype):
+        return {"dtype": value.str}
+    if isinstance(value, type) and issubclass(value, (np.generic, int, float)):
+        return {"dtype": np.dtype(value).str}
+    return {"opaque": repr(value)[:200]}
+
+
+def header_parts(data: TraceData, packer: Packer) -> dict[str, Any]:
+    """The fields of a :class:`TraceHeader` for ``data``, but for the table of arrays, which must come last."""
+    shares: dict[int, int] = {}
+    rows: list[Share] = []
+    sources: dict[Source, int] = {}
+    for owner in (s for n in data.nodes for s in n.shares):
+        if shares.setdefault(id(owner), len(rows)) == len(rows):
+            rows.append(owner)
+    for step in data.steps:
+        if step.share is not None and shares.setdefault(id(step.share), len(rows)) == len(rows):
+            rows.append(step.share)
+    a = packer.array
+    nodes = [
+        NodeEntry(
+            op=n.op,
+            label=n.label,
+            name=n.name,
+            inputs=list(n.inputs),
+            params={str(k): encode(v, packer) for k, v in n.params.items()},
+            shape=list(n.shape),
+            dtype=n.dtype,
+            value=a(n.value),
+            saved={k: a(v) for k, v in n.saved.items()},
+            kind=n.kind,
+            requires_grad=bool(n.requires_grad),
+            scope=n.scope,
+            source=-1 if n.source is None else sources.setdefault(n.source, len(sources)),
+            slots=list(n.slots),
+            formulas=list(n.formulas),
+            word=n.word,
+            weak=n.weak,
+            saved_from=dict(n.saved_from),
+            shares=[shares[id(s)] for s in n.shares],
+            cotangent=a(n.cotangent),
+            cut=n.cut,
+        )
+        for n in data.nodes
+    ]
+    arrays = [[a(s.local), a(s.value), a(s.total), a(s.route)] for s in rows]
+    steps = [(STEP_KINDS.index(s.kind), s.node, -1 if s.share is None else shares[id(s.share)], a(s.before), a(s.after)) for s in data.steps]
+    c = packer.column
+    return {
+        "schema": SCHEMA_VERSION,
+        "complete": data.complete,
+        "roots": list(data.roots),
+        "nodes": nodes,
+        "shares": ShareTable(
+            c([s.consumer for s in rows], "i4"),
+            c([s.slot for s in rows], "i4"),
+            c([s.target for s in rows], "i4"),
+            *(c([r[i] for r in arrays], "i4") for i in range(4)),
+            {str(i): list(s.summed_axes) for i, s in enumerate(rows) if s.summed_axes},
+        ),
+        "steps": StepTable(
+            c([s[0] for s in steps], "i1"),
+            *(c([s[i] for s in steps], "i4") for i in range(1, 5)),
+            [s.caption for s in data.steps],
+        ),
+        "sources": [SourceEntry(s.file, s.line, s.function, s.code, s.end_line, s.column, s.end_column) for s in sources],
+    }
+
+
+def dumps(trace: Trace) -> bytes:
+    """The trace as one container, every array in full and in its own dtype."""
+    packer = Packer()
+    parts = header_parts(trace.data, packer)
+    return packer.close(TraceHeader(**parts, arrays=packer.table()))
+
+
+def save(trace: Trace, path: str | os.PathLike[str]) -> None:
+    """Write a trace to one file. The file appears whole or not at all."""
+    target = Path(path)
+    content = dumps(trace)
+    part = target.with_name(target.name + ".part")
+    try:
+        part.write_bytes(content)
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+# ---- unpacking ----------------------------------------------------------------------------------------------------------
+
+
+def unpack(content: bytes, name: str = "this") -> tuple[dict[str, Any], memoryview]:
+    """Header and body of a container, or a :class:`RecordError` that says what is wrong with it."""
+    if not content:
+        raise RecordError(f"{name} is empty, no tensorviz trace")
+    if content[: len(MAGIC)] != MAGIC[: len(content)]:
+        raise RecordError(f"{name} is not a tensorviz trace: it does not begin with the mark that Trace.save writes")
+    if len(content) < _PREFIX.size:
+        raise RecordError(f"{name} is truncated: it ends after {len(content)} bytes, inside its first {_PREFIX.size}")
+    _, version, checksum, header_bytes, body_bytes = _PREFIX.unpack_from(content)
+    if version > SCHEMA_VERSION:
+        raise RecordError(f"{name} was written by a newer tensorviz (format {version}; this one reads up to {SCHEMA_VERSION}): update tensorviz to open it")
+    whole = _PREFIX.size + header_bytes + body_bytes
+    if len(content) < whole:
+        raise RecordError(f"{name} is truncated: {len(content):,} of {whole:,} bytes are there")
+    if len(content) > whole or zlib.crc32(memoryview(content)[_PREFIX.size :]) != checksum:
+        raise RecordError(f"{name} is damaged: its bytes are not those that were written (checksum)")
+    text = content[_PREFIX.size : _PREFIX.size + header_bytes]
+    try:
+        header = json.loads(text)
+    except ValueError as error:
+        raise RecordError(f"{name} has a header that cannot be read: {error}") from error
+    return header, memoryview(content)[_PREFIX.size + header_bytes :]
+
+
+class Unpacker:
+    """Reads arrays and columns out of a body; everything is checked against its length."""
+
+    def __init__(self, header: dict[str, Any], body: memoryview) -> None:
+        self._body = body
+        table = header["arrays"]
+        self._dtypes = [_plain_dtype(d) for d in table["dtypes"]]
+        self._shapes = [tuple(int(i) for i in s) for s in table["shapes"]]
+        self._places = list(zip(self.column(table["dtype"]), self.column(table["shape"]), self.column(table["offset"]), strict=True))
+        self._made: dict[int, Array] = {}
+
+    def column(self, entry: dict[str, Any]) -> list[Any]:
+        return self._view(np.dtype("<" + entry["type"]), (int(entry["count"]),), int(entry["offset"])).tolist()
+
+    def _view(self, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int) -> Array:
+        count = int(np.prod(shape, dtype=np.int64))
+        if offset < 0 or min(shape, default=0) < 0 or offset + count * dtype.itemsize > len(self._body):
+            raise RecordError("an array lies outside the file")
+        if count == 0:
+            empty = np.empty(shape, dtype)
+            empty.flags.writeable = False
+            return empty
+        return np.frombuffer(self._body, dtype, count, offset).reshape(shape)
+
+    def array(self, index: int) -> Array | None:
+        if index == -1:
+            return None
+        if index not in self._made:
+            dtype, shape, offset = self._places[_position(index, len(self._places))]
+            if offset < 0:
+                raise RecordError("this record was made for a browser and holds summaries in place of its large arrays")
+            self._made[index] = self._view(self._dtypes[dtype], self._shapes[shape], int(offset))
+        return self._made[index]
+
+    def need(self, index: int) -> Array:
+        a = self.array(index)
+        if a is None:
+            raise RecordError("an array that every record has is missing")
+        return a
+
+    def decode(self, value: Any) -> Any:
+        """The parameter that :func:`encode` wrote."""
+        if isinstance(value, list):
+            return [self.decode(v) for v in value]
+        if not isinstance(value, dict):
+            return value
+        (kind, inner), *more = value.items()
+        if more:
+            raise RecordError(f"a parameter of unknown form: {sorted(value)}")
+        match kind:
+            case "float":
+                return float(inner)
+            case "tuple":
+                return tuple(self.decode(v) for v in inner)
+            case "slice":
+                return slice(*(self.decode(v) for v in inner))
+            case "ellipsis":
+                return Ellipsis
+            case "array":
+                return self.need(inner)
+            case "scalar":
+                return self.need(inner)[()]
+            case "dtype":
+                return _plain_dtype(inner)
+            case "dict":
+                return {self.decode(k): self.decode(v) for k, v in inner}
+            case "opaque":
+                return Opaque(str(inner))
+        raise RecordError(f"a parameter of unknown kind {kind!r}")
+
+
+def _plain_dtype(text: str) -> np.dtype[Any]:
+    dtype: np.dtype[Any] = np.dtype(str(text))
+    if dtype.hasobject or dtype.kind not in "biufcSU":
+        raise RecordError(f"the dtype {text!r} is none that a trace holds")
+    return dtype
+
+
+def _position(index: Any, count: int) -> int:
+    if not isinstance(index, int) or not 0 <= index < count:
+        raise RecordError(f"position {index!r} of {count}")
+    return index
+
+
+def _exactly(cls: type, entry: dict[str, Any]) -> dict[str, Any]:
+    """The fields of ``cls`` in ``entry``; a missing one raises KeyError."""
+    return {f.name: entry[f.name] for f in dataclass_fields(cls)}
+
+
+def loads(content: bytes, name: str = "this") -> Trace:
+    """The trace in a container. Nothing of it is run; what does not hold together raises :class:`RecordError`."""
+    header, body = unpack(content, name)
+    try:
+        return Trace(validate(_rebuild(header, Unpacker(header, body))))
+    except RecordError as error:
+        raise RecordError(f"{name}: {error}") from error
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise RecordError(f"{name} does not hold a record of this format: {type(error).__name__}: {error}") from error
+
+
+def _rebuild(header: dict[str, Any], read: Unpacker) -> TraceData:
+    sources = [Source(**_exactly(SourceEntry, s)) for s in header["sources"]]
+    t = header["shares"]
+    names = ("consumer", "slot", "target", "local", "value", "total", "route")
+    axes = t["summed_axes"]
+    shares = [
+        Share(
+            consumer=consumer,
+            slot=slot,
+            target=target,
+            local=read.need(local),
+            summed_axes=tuple(axes.get(str(i), ())),
+            value=read.need(value),
+            total=read.need(total),
+            route=read.array(route),
+        )
+        for i, (consumer, slot, target, local, value, total, route) in enumerate(zip(*(read.column(t[n]) for n in names), strict=True))
+    ]
+    nodes = []
+    for position, raw in enumerate(header["nodes"]):
+        n = NodeEntry(**_exactly(NodeEntry, raw))
+        nodes.append(
+            TraceNode(
+                id=position,
+                op=n.op,
+                label=n.label,
+                name=n.name,
+                inputs=tuple(n.inputs),
+                params=MappingProxyType({k: read.decode(v) for k, v in n.params.items()}),
+                shape=tuple(n.shape),
+                dtype=n.dtype,
+                value=read.need(n.value),
+                saved=MappingProxyType({k: read.need(v) for k, v in n.saved.items()}),
+                kind=n.kind,
+                requires_grad=n.requires_grad,
+                scope=n.scope,
+                source=None if n.source == -1 else sources[_position(n.source, len(sources))],
+                slots=tuple(n.slots),
+                formulas=tuple(n.formulas),
+                word=n.word,
+                weak=n.weak,
+                saved_from=MappingProxyType(dict(n.saved_from)),
+                shares=tuple(shares[_position(s, len(shares))] for s in n.shares),
+                cotangent=read.array(n.cotangent),
+                cut=n.cut,
+            )
+        )
+    t = header["steps"]
+    columns = [read.column(t[n]) for n in ("kind", "node", "share", "before", "after")]
+    steps = tuple(
+        Step(
+            kind=cast(StepKind, STEP_KINDS[_position(kind, len(STEP_KINDS))]),
+            node=node,
+            share=None if share == -1 else shares[_position(share, len(shares))],
+            before=read.array(before),
+            after=read.array(after),
+            caption=str(caption),
+        )
+        for kind, node, share, before, after, caption in zip(*columns, t["captions"], strict=True)
+    )
+    return TraceData(tuple(nodes), steps, tuple(header["roots"]), bool(header["complete"]))
+
+
+def load(path: str | os.PathLike[str]) -> Trace:
+    """Read a trace that :meth:`Trace.save` wrote. Loading runs nothing.
+
+    Raises :class:`RecordError` for a file that is truncated, damaged, from a newer tensorviz, or none of ours.
+    """
+    return loads(Path(path).read_bytes(), f"{os.fspath(path)!s}")

@@ -1,0 +1,110 @@
+"""One display, three lives: live while the kernel lives, stepping on when it is gone, stepping after save and reopen without one."""
+
+from __future__ import annotations
+
+import pytest
+from browser.book import wait_until
+from playwright.sync_api import Locator, expect
+
+BROADCAST = """\
+import tensorviz as tv
+X = tv.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+b = tv.tensor([0.1, 0.2, 0.3], requires_grad=True)
+L = ((X + b) ** 2).sum()
+trace = L.backward()
+"""
+APPS = pytest.mark.parametrize("app", ["lab", "notebook"])
+
+
+def at(stepper: Locator, step: int) -> None:
+    """The stepper stands at a position of ``trace.steps``, and says so."""
+    expect(stepper).to_have_attribute("data-step", str(step))
+    expect(stepper.get_by_role("status")).to_contain_text(f"Step {step + 1} of")
+
+
+@APPS
+def test_live_both_ways_then_on_without_a_kernel_then_on_after_reopening(open_notebook, app):
+    book = open_notebook([BROADCAST + "stepper = trace.show()\nstepper"], app=app)
+    book.run_all()
+    stepper = book.debugger()
+    at(stepper, 0)
+    expect(stepper.locator(".tv-link")).to_have_text("live")
+    stepper.get_by_role("slider", name="Step").fill("4")
+    at(stepper, 3)
+    wait_until(lambda: book.python("print(stepper.step)") == "3", "the kernel's step", 10)
+    book.python("stepper.step = 7")
+    at(stepper, 7)
+
+    book.restart_kernel()
+    expect(stepper.locator(".tv-link")).to_have_text("offline")
+    stepper.get_by_role("button", name="Next step").click()
+    at(stepper, 8)
+    book.run_all()
+    stepper = book.debugger()
+    at(stepper, 0)
+    expect(stepper.locator(".tv-link")).to_have_text("live")
+    book.save()
+    book.shut_kernel_down()
+    stepper.get_by_role("button", name="Last step").click()
+    at(stepper, 10)
+
+
+def test_a_trace_at_the_end_of_a_cell_opens_the_stepper_and_a_crash_does_not_stop_it(open_notebook):
+    book = open_notebook([BROADCAST + "trace"])
+    book.run_all()
+    stepper = book.debugger()
+    at(stepper, 0)
+    book.crash_kernel()
+    stepper.get_by_role("button", name="Next step").click()
+    at(stepper, 1)
+
+
+def test_a_reopened_notebook_steps_without_a_kernel_once_trusted_and_lists_the_steps_before(open_notebook, new_server):
+    first = open_notebook([BROADCAST + "trace.show(step=2)"])
+    first.run_all()
+    at(first.debugger(), 2)
+    first.save()
+    elsewhere = new_server()
+    for trusted in (False, True):
+        name = f"copy-{trusted}.ipynb"
+        path = elsewhere.root / name
+        path.write_bytes(first.path.read_bytes())
+        if trusted:
+            elsewhere.trust(name)
+        book = open_notebook(path, server=elsewhere)
+        if trusted:
+            stepper = book.debugger()
+            at(stepper, 2)
+            stepper.get_by_role("button", name="Next step").click()
+            at(stepper, 3)
+        else:
+            steps = book.output(0).locator("ol > li")
+            expect(steps).to_have_count(11)
+            assert book.page.locator("iframe.tensorviz-frame").count() == 0
+
+
+def test_two_steppers_on_one_page_do_not_hear_each_other(open_notebook):
+    book = open_notebook([BROADCAST + "trace.show()", "y = X * X\nother = y.backward(X.data)\nother.show()"])
+    book.run_all()
+    one, two = book.debugger(0), book.debugger(1)
+    two.get_by_role("button", name="Next step").click()
+    at(two, 1)
+    at(one, 0)
+
+
+def test_a_stepper_inside_a_box_is_an_ordinary_widget_and_leaks_no_shortcut(open_notebook):
+    book = open_notebook([BROADCAST + "import ipywidgets\nstepper = trace.show()\nipywidgets.VBox([ipywidgets.Label('above'), stepper])"])
+    book.run_all()
+    stepper = book.page.get_by_role("region", name="Backward pass debugger")
+    at(stepper, 0)
+    before = book.cells()
+    stepper.get_by_role("button", name="Next step").click()
+    at(stepper, 1)
+    for key in ("b", "a", "d", "d", "x"):
+        book.page.keyboard.press(key)
+    stepper.press("ArrowRight")
+    at(stepper, 2)
+    assert book.cells() == before
+    wait_until(lambda: book.python("print(stepper.step)") == "2", "the kernel's step", 10)
+    book.python("stepper.step = 5")
+    at(stepper, 5)

@@ -1,0 +1,63 @@
+// Builds what the Python package carries: the stepper, its style sheet and the host script, into ../tensorviz/widgets/static.
+// The same sources give the same bytes; the first line of each file names the hash of all sources.
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, writeFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const target = join(here, "..", "tensorviz", "widgets", "static");
+const check = process.argv.includes("--check");
+
+/** Every file that decides the output, in one order, with its name. */
+function sources(folder = "src") {
+  return readdirSync(join(here, folder), { withFileTypes: true })
+    .flatMap((entry) => (entry.isDirectory() ? sources(`${folder}/${entry.name}`) : [`${folder}/${entry.name}`]))
+    .sort();
+}
+
+const hash = createHash("sha256");
+for (const name of [...sources(), "build.mjs", "package-lock.json"]) {
+  hash
+    .update(`${name}\n`)
+    .update(readFileSync(join(here, name), "utf8").replaceAll("\r\n", "\n"))
+    .update("\n");
+}
+const line = `/* tensorviz sources ${hash.digest("hex")} */\n`;
+
+const common = {
+  bundle: true,
+  minify: true,
+  write: false,
+  target: "es2022",
+  charset: "ascii",
+  legalComments: "none",
+  absWorkingDir: here,
+};
+const outputs = [
+  ["stepper.js", { ...common, entryPoints: ["src/index.ts"], format: "esm" }],
+  ["host.js", { ...common, entryPoints: ["src/host.ts"], format: "iife" }],
+  ["stepper.css", { ...common, entryPoints: ["src/stepper.css"] }],
+];
+mkdirSync(target, { recursive: true });
+let stale = false;
+for (const [name, options] of outputs) {
+  const { outputFiles } = await build(options);
+  const text = line + outputFiles[0].text;
+  const path = join(target, name);
+  if (check) {
+    let old = "";
+    try {
+      old = readFileSync(path, "utf8");
+    } catch {
+      // not built yet
+    }
+    if (old !== text) {
+      console.error(`${name} is not what its sources build; run npm run build`);
+      stale = true;
+    }
+  } else writeFileSync(path, text);
+  console.log(`${name} ${Buffer.byteLength(text).toLocaleString("en-US")} bytes`);
+}
+process.exitCode = stale ? 1 : 0;

@@ -1,0 +1,18 @@
+/** The heat scale: asinh, centred on zero, fixed for the whole pass; the twin of `views/palette.py`. */
+export type Kind = "value" | "gradient";
+
+const SHARP = 50;
+const STRONGEST = 50; // per cent: text keeps its contrast on every tint
+
+/** How strong the tint of a number is, in whole per cent of the scale's end colour. */
+export function strength(value: number, largest: number, sharp = SHARP): number {
+  if (!Number.isFinite(value) || value === 0 || largest <= 0) return 0;
+  const t = Math.asinh(sharp * Math.min(1, Math.abs(value) / largest)) / Math.asinh(sharp);
+  return Math.round(t * STRONGEST);
+}
+
+/** The CSS colour of a cell, in tokens, so that it follows the theme. */
+export function tint(kind: Kind, value: number, largest: number): string {
+  const hue = `--tv-${kind === "value" ? "v" : "g"}${value >= 0 ? "pos" : "neg"}`;
+  return `color-mix(in srgb, var(${hue}) ${strength(value, largest)}%, var(--tv-cell0))`;
+}

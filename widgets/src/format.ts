@@ -1,0 +1,93 @@
+/** Numbers as the whole of tensorviz prints them; the twin of `views/format.py`, held to it by golden files. */
+import type { ArrayView, Numbers } from "./wire";
+
+export const MINUS = "\u2212";
+
+/** One number with at most `digits` significant digits, trailing zeros off. */
+export function number(value: number, digits = 4): string {
+  if (Number.isNaN(value)) return "NaN";
+  if (!Number.isFinite(value)) return value > 0 ? "+∞" : `${MINUS}∞`;
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  const sign = value < 0 ? MINUS : "";
+  // The exponent after rounding: 99999.9 has five digits before the point only until it is rounded to four.
+  const [mantissa = "", exponent = ""] = size.toExponential(digits - 1).split("e");
+  const power = Number(exponent);
+  if (power >= 5 || power < -4) return `${sign}${trimmed(mantissa)}e${String(power).replace("-", MINUS)}`;
+  return sign + trimmed(size.toFixed(Math.max(0, digits - 1 - power)));
+}
+
+function trimmed(text: string): string {
+  return text.includes(".") ? text.replace(/0+$/, "").replace(/\.$/, "") : text;
+}
+
+/** The entries of one array with one count of decimals, so that right-aligned points stand in line. */
+export function cells(values: Numbers | readonly number[]): string[] {
+  const flat = Array.from(values);
+  const alone = flat.map((v) => number(v));
+  const ordinary = flat.map((v, i) => [v, alone[i] ?? ""] as const).filter(([v]) => Number.isFinite(v) && v !== 0);
+  if (ordinary.some(([, t]) => t.includes("e"))) return alone;
+  const [whole, most] = ordinary.reduce(
+    ([w, d], [, t]) => {
+      const [left = "", right = ""] = t.replace(MINUS, "").split(".");
+      return [Math.max(w, left.length), Math.max(d, right.length)];
+    },
+    [ordinary.length ? 0 : 1, 0],
+  );
+  // Six digits in all for the largest: 100.500 beside 0.033, but not 1234.500000 beside 0.000123.
+  const decimals = Math.min(most, Math.max(0, 6 - whole));
+  if (ordinary.some(([v, t]) => starved(t, padded(v, decimals)))) return alone;
+  return flat.map((v) => padded(v, decimals));
+}
+
+function padded(value: number, decimals: number): string {
+  if (!Number.isFinite(value)) return number(value);
+  if (value === 0) return "0" + "\u00a0".repeat(decimals ? decimals + 1 : 0);
+  return (value < 0 ? MINUS : "") + Math.abs(value).toFixed(decimals);
+}
+
+/** Whether the shared count of decimals leaves fewer than two significant digits of a number that has more. */
+function starved(alone: string, shared: string): boolean {
+  const digits = (t: string) => t.replace(MINUS, "").replace(".", "").replace(/^0+/, "").length;
+  return digits(shared) < Math.min(2, digits(alone));
+}
+
+/** What stands for an array that is too large to be spelled out: its norm, and its NaN and infinities in words. */
+export function stats(array: ArrayView): string {
+  if (!array.size) return "empty";
+  const { norm, nan, posinf, neginf } = array.stats;
+  const strange = [
+    [nan, "NaN"],
+    [posinf, "+∞"],
+    [neginf, `${MINUS}∞`],
+  ] as const;
+  return [
+    number(Number.isNaN(norm) ? 0 : norm),
+    ...strange.filter(([n]) => n).map(([n, word]) => `${count(n)} ${word}`),
+  ].join(" · ");
+}
+
+/** A shape as Python writes it: `(2, 3)`, `(3,)`, `()`. */
+export function shape(sizes: readonly number[]): string {
+  return sizes.length === 1 ? `(${sizes[0]},)` : `(${sizes.join(", ")})`;
+}
+
+/** A count with thousands commas. */
+export function count(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+/** Axes as the words of a caption have them: `0`, `(0, 2)`. */
+export function axes(list: readonly number[]): string {
+  return list.length === 1 ? String(list[0]) : `(${list.join(", ")})`;
+}
+
+const FRACTIONS: Record<string, string> = { "2": "½", "3": "⅓", "4": "¼", "5": "⅕", "6": "⅙", "8": "⅛" };
+
+/** A routing weight: `1`, `½`, `⅓`, `1/7`. */
+export function fraction(weight: number): string {
+  if (weight === 0 || weight === 1) return String(weight);
+  const parts = Math.round(1 / weight);
+  if (Math.abs(weight * parts - 1) < 1e-6) return FRACTIONS[parts] ?? `1/${parts}`;
+  return number(weight);
+}

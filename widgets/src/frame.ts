@@ -1,0 +1,79 @@
+/** The stepper in a document of its own: the notebook's sandboxed frame, or the offline page. Talks to its host by messages alone. */
+import { h } from "./dom";
+import { KEYS, Store, type State } from "./state";
+import { stepper } from "./stepper";
+import { decode, fromBase64, gunzip } from "./wire";
+
+export interface FrameData {
+  readonly id: string;
+  readonly state: Partial<State>;
+  /** The gzipped container, base64. */
+  readonly data: string;
+}
+
+interface Message {
+  readonly tensorviz?: number;
+  readonly type?: string;
+  readonly state?: Partial<State>;
+  readonly link?: string;
+  readonly dark?: boolean;
+  readonly variables?: Record<string, string>;
+}
+
+const LINKS: Record<string, string> = {
+  live: "live: the kernel follows",
+  offline: "no kernel: stepping goes on",
+  waiting: "the kernel is busy",
+};
+
+export async function boot({ id, state, data }: FrameData): Promise<void> {
+  const alone = globalThis.parent === globalThis.window;
+  const send = (message: object) => {
+    if (!alone) globalThis.parent.postMessage({ tensorviz: 1, id, ...message }, "*"); // "*": a sandboxed frame does not know its host's origin
+  };
+  try {
+    const rec = decode(await gunzip(fromBase64(data)));
+    const store = new Store(state);
+    const view = stepper(rec, store, { leave: () => send({ type: "escape" }) });
+    const pill = h("span", { class: "tv-link", "data-link": alone ? "page" : "offline" });
+    const link = (name: string) => {
+      pill.dataset["link"] = name;
+      pill.title = LINKS[name] ?? "";
+      pill.textContent = name;
+    };
+    if (!alone) {
+      link("offline");
+      view.element.querySelector(".tv-space")?.after(pill);
+    }
+    document.body.classList.toggle("tv-page", alone);
+    document.body.append(view.element);
+
+    store.on((_, changed, mine) => {
+      if (mine) send({ type: "state", state: changed });
+    });
+    globalThis.addEventListener("message", ({ data: message, source }: MessageEvent<Message>) => {
+      if (source !== globalThis.parent || message?.tensorviz !== 1) return;
+      if (message.type === "state" && message.state) {
+        store.set(
+          Object.fromEntries(Object.entries(message.state).filter(([key]) => KEYS.includes(key as keyof State))),
+          false,
+        );
+      } else if (message.type === "link") link(message.link ?? "offline");
+      else if (message.type === "theme") {
+        for (const [name, value] of Object.entries(message.variables ?? {})) {
+          if (value) document.documentElement.style.setProperty(name, value);
+          else document.documentElement.style.removeProperty(name);
+        }
+        document.documentElement.style.colorScheme = message.dark ? "dark" : "light";
+        view.recolour(message.dark ?? null);
+      }
+    });
+    const tall = () => send({ type: "height", px: Math.ceil(view.element.getBoundingClientRect().height) + 2 });
+    new ResizeObserver(tall).observe(view.element);
+    send({ type: "hello" });
+    document.body.dataset["ready"] = "";
+  } catch (error) {
+    document.body.append(h("p", { role: "alert" }, `The stepper could not open this trace: ${String(error)}`));
+    throw error;
+  }
+}

@@ -1,0 +1,246 @@
+/** What has happened after step k: the twin of `views/state.py`, precomputed so that a look-up costs nothing. Knows no DOM. */
+import type { NodeEntry } from "./trace";
+import type { Granularity } from "./state";
+import type { ArrayView, Recording } from "./wire";
+
+export type NodeState = "idle" | "reached" | "active" | "done" | "zero";
+export type EdgeState = "idle" | "passed" | "active" | "blocked";
+export type MarkKind = "fork" | "unbroadcast" | "route" | "nan" | "inf" | "check";
+
+/** Something worth stopping at, found in the record. */
+export interface Mark {
+  readonly step: number;
+  readonly kind: MarkKind;
+  readonly node: number;
+  readonly label: string;
+}
+
+/** The steps of one rule: `pull` and what it sends. */
+export interface Group {
+  readonly first: number;
+  readonly last: number;
+  /** The node whose rule runs; -1 for seeding and for writing `.grad`. */
+  readonly node: number;
+  readonly label: string;
+}
+
+export interface EdgeSteps {
+  readonly share: number;
+  unbroadcast: number;
+  accumulate: number;
+}
+
+const NEVER = 0x7fffffff;
+
+export class Steps {
+  readonly groups: Group[] = [];
+  readonly marks: Mark[] = [];
+  /** Steps during which a NaN or an infinity is on its way. */
+  readonly alive: [number, number][] = [];
+  readonly edges = new Map<string, EdgeSteps>();
+  private readonly arrival: Int32Array;
+  private readonly pulled: Int32Array;
+  private readonly zero: Uint8Array;
+  private readonly totals: { step: number; array: number; shares: number }[][];
+  private readonly stops: Record<Granularity, number[]>;
+  private readonly groupOf: Int32Array;
+
+  constructor(readonly rec: Recording) {
+    const nodes = rec.header.nodes;
+    const n = rec.length;
+    this.arrival = new Int32Array(nodes.length).fill(NEVER);
+    this.pulled = new Int32Array(nodes.length).fill(NEVER);
+    this.zero = new Uint8Array(nodes.length);
+    this.totals = nodes.map(() => []);
+    this.groupOf = new Int32Array(n);
+    const count = new Int32Array(nodes.length);
+    let group: { first: number; last: number; node: number; label: string; kind: string } | null = null;
+    let bad: [number, number] | null = null;
+    for (let k = 0; k < n; k++) {
+      const kind = rec.kinds[k];
+      const node = rec.stepNode[k] ?? 0;
+      const share = rec.stepShare[k] ?? -1;
+      const after = rec.stepAfter[k] ?? -1;
+      if (group === null || kind === "pull" || ((kind === "seed" || kind === "leaf") && group.kind !== kind)) {
+        const label: string = kind === "seed" ? "seed" : kind === "leaf" ? "write .grad" : shortTitle(rec, node);
+        group = { first: k, last: k, node: kind === "pull" ? node : -1, label, kind: kind ?? "" };
+        this.groups.push(group);
+      }
+      group.last = k;
+      this.groupOf[k] = this.groups.length - 1;
+      if (kind === "seed") {
+        this.arrival[node] = Math.min(this.arrival[node] ?? NEVER, k);
+        const seed = after >= 0 ? after : nodes[node]?.shares.length ? -1 : (nodes[node]?.cotangent ?? -1);
+        this.totals[node]?.push({ step: k, array: seed, shares: count[node] ?? 0 });
+      } else if (kind === "pull") this.pulled[node] = k;
+      else if (share >= 0 && (kind === "unbroadcast" || kind === "accumulate")) {
+        const key = `${rec.share.consumer[share]}:${rec.share.slot[share]}`;
+        const edge = this.edges.get(key) ?? { share, unbroadcast: -1, accumulate: NEVER };
+        this.edges.set(key, edge);
+        edge[kind] = k;
+        if (kind === "accumulate") {
+          this.arrival[node] = Math.min(this.arrival[node] ?? NEVER, k);
+          count[node] = (count[node] ?? 0) + 1;
+          this.totals[node]?.push({ step: k, array: rec.share.total[share] ?? -1, shares: count[node] ?? 0 });
+        }
+        this.mark(k, kind, share, node, count[node] ?? 0);
+      }
+      const worst =
+        share >= 0 && kind !== "pull" ? special(rec, share, kind === "unbroadcast" ? "local" : "value") : "";
+      if (worst) {
+        if (bad && bad[1] >= k - 3) bad[1] = k;
+        else this.alive.push((bad = [k, k]));
+      }
+    }
+    nodes.forEach((entry, id) => {
+      const total = this.totals[id]?.at(-1);
+      if (entry.kind !== "op" && total) {
+        const all = this.totals[id]?.findLast((t) => t.shares >= entry.shares.length);
+        this.pulled[id] = all?.step ?? NEVER;
+      }
+      this.zero[id] = total && isZero(rec.array(total.array)) ? 1 : 0;
+    });
+    this.markChecks();
+    this.marks.sort((a, b) => a.step - b.step);
+    const shares = [...Array(n).keys()].filter((k) => rec.kinds[k] !== "pull" && rec.kinds[k] !== "unbroadcast");
+    this.stops = { micro: [...Array(n).keys()], share: shares, node: this.groups.map((g) => g.last) };
+  }
+
+  private mark(k: number, kind: "unbroadcast" | "accumulate", share: number, node: number, arrived: number): void {
+    const { rec } = this;
+    const add = (mark: MarkKind, label: string) => this.marks.push({ step: k, kind: mark, node, label });
+    const entry = rec.header.nodes[node];
+    if (kind === "unbroadcast") {
+      const axes = rec.axes(share);
+      add("unbroadcast", `Σ ${axes.length === 1 ? "axis" : "axes"} ${axes.join(", ")}`);
+    } else {
+      if (entry && entry.shares.length > 1) add("fork", `Σ ${shortTitle(rec, node)} ${arrived}/${entry.shares.length}`);
+      const route = rec.array(rec.share.route[share] ?? -1);
+      if (route) add("route", `${route.size - route.stats.zeros} of ${route.size}`);
+    }
+    const sent = special(rec, share, kind === "unbroadcast" ? "local" : "value");
+    const held = specialOf(rec.array(rec.header.nodes[rec.share.consumer[share] ?? 0]?.cotangent ?? -1));
+    const again = kind === "accumulate" && rec.axes(share).length > 0 && special(rec, share, "local") === sent;
+    if (sent === "nan" && held !== "nan" && !again) add("nan", "NaN");
+    else if (sent === "inf" && !held && !again) add("inf", "∞");
+  }
+
+  private markChecks(): void {
+    const { verdicts } = this.rec.header.view;
+    const seen = new Set<number>();
+    this.rec.column(verdicts.node).forEach((node: number, row: number) => {
+      const total = this.totals[node]?.at(-1);
+      if (verdicts.verdict[row] !== "mismatch" || !total || seen.has(node)) return;
+      seen.add(node);
+      this.marks.push({ step: total.step, kind: "check", node, label: "≠" });
+    });
+  }
+
+  get length(): number {
+    return this.rec.length;
+  }
+
+  clamp(k: number): number {
+    return Math.max(0, Math.min(this.length - 1, k));
+  }
+
+  group(k: number): Group | undefined {
+    return this.groups[this.groupOf[k] ?? -1];
+  }
+
+  activeNode(k: number): number {
+    return this.rec.stepNode[k] ?? -1;
+  }
+
+  activeEdge(k: number): string | null {
+    const share = this.shareAt(k);
+    return share < 0 ? null : `${this.rec.share.consumer[share]}:${this.rec.share.slot[share]}`;
+  }
+
+  /** The share that a step is about; -1 on other steps. */
+  shareAt(k: number): number {
+    const kind = this.rec.kinds[k];
+    return kind === "unbroadcast" || kind === "accumulate" ? (this.rec.stepShare[k] ?? -1) : -1;
+  }
+
+  node(id: number, k: number): NodeState {
+    if (this.activeNode(k) === id) return "active";
+    if ((this.arrival[id] ?? NEVER) > k) return "idle";
+    if ((this.pulled[id] ?? NEVER) > k) return "reached";
+    return this.zero[id] ? "zero" : "done";
+  }
+
+  /** The state of a collapsed scope or a folded chain. */
+  members(ids: readonly number[], k: number): NodeState {
+    const states = ids.map((id) => this.node(id, k));
+    if (states.includes("active")) return "active";
+    const inside = states.filter((_, i) => (this.totals[ids[i] ?? -1]?.length ?? 0) > 0);
+    if (inside.length && inside.every((state) => state === "done" || state === "zero")) return "done";
+    return states.some((state) => state !== "idle") ? "reached" : "idle";
+  }
+
+  edge(key: string, k: number): EdgeState {
+    const at = this.edges.get(key);
+    if (!at) return "idle";
+    if (this.activeEdge(k) === key) return "active";
+    if (at.accumulate > k) return "idle";
+    return isZero(this.rec.array(this.rec.share.value[at.share] ?? -1)) ? "blocked" : "passed";
+  }
+
+  /** The running sum at a node after step k, and how many shares are in it; null before the first. */
+  total(id: number, k: number): { array: ArrayView | null; shares: number } | null {
+    const list = this.totals[id] ?? [];
+    const found = list.findLast((t) => t.step <= k);
+    return found ? { array: this.rec.array(found.array), shares: found.shares } : null;
+  }
+
+  /** The next (or previous) stop of a granularity; stays where there is none. */
+  move(k: number, direction: 1 | -1, granularity: Granularity): number {
+    const stops = this.stops[granularity];
+    const found = direction > 0 ? stops.find((s) => s > k) : stops.findLast((s) => s < k);
+    return found ?? (direction > 0 ? this.length - 1 : 0);
+  }
+
+  /** Steps at which the given breakpoints stop; with none given, every mark is one. */
+  breaks(points: readonly (string | number)[]): number[] {
+    const kinds = new Set(points);
+    const steps = this.marks.filter((m) => points.length === 0 || kinds.has(m.kind)).map((m) => m.step);
+    if (points.some((p) => typeof p === "number")) {
+      for (let k = 0; k < this.length; k++)
+        if (kinds.has(this.activeNode(k)) && this.rec.kinds[k] !== "pull") steps.push(k);
+    }
+    return [...new Set(steps)].sort((a, b) => a - b);
+  }
+}
+
+function special(rec: Recording, share: number, which: "local" | "value"): "" | "nan" | "inf" {
+  return specialOf(rec.array(rec.share[which][share] ?? -1));
+}
+
+export function specialOf(array: ArrayView | null): "" | "nan" | "inf" {
+  if (!array || !array.dtype.includes("f")) return "";
+  const { nan, posinf, neginf } = array.stats;
+  return nan ? "nan" : posinf + neginf ? "inf" : "";
+}
+
+export function isZero(array: ArrayView | null): boolean {
+  return array !== null && array.size > 0 && array.stats.zeros === array.size;
+}
+
+/** The name where there is one, else the expression if it is short, else the op. */
+export function shortTitle(rec: Recording, id: number, longest = 14): string {
+  const entry = rec.header.nodes[id];
+  if (!entry) return "?";
+  if (entry.name) return entry.name;
+  const value = entry.kind === "constant" ? rec.array(entry.value) : null;
+  if (value?.data && value.size === 1) return String(+(value.data[0] ?? NaN).toPrecision(4)).replace("-", "\u2212");
+  const expression = entry.kind === "op" ? expressionOf(rec, entry) : "";
+  return expression && expression.length <= longest ? expression : entry.op;
+}
+
+/** The part of the source line that made a node; empty where the columns are not known. */
+export function expressionOf(rec: Recording, entry: NodeEntry): string {
+  const source = rec.header.sources[entry.source];
+  if (!source || source.column < 0 || source.code.includes("\n")) return "";
+  return [...source.code].slice(source.column, source.end_column).join("");
+}

@@ -1,0 +1,169 @@
+/** The stepper: panes around one store. Knows nothing of kernels or frames. */
+import { h } from "./dom";
+import type { Store } from "./state";
+import { Steps } from "./step";
+import { apply, watch } from "./theme";
+import { bar } from "./view/bar";
+import { caption } from "./view/caption";
+import type { Context, Pane } from "./view/context";
+import { graph } from "./view/graph";
+import { help } from "./view/help";
+import { inspector } from "./view/inspector";
+import { source } from "./view/source";
+import { timeline } from "./view/timeline";
+import type { Recording } from "./wire";
+
+const BEAT = 900; // ms a step at speed 1: long enough to read a short sentence
+
+export interface Stepper {
+  readonly element: HTMLElement;
+  /** The page around has other colours now; `dark` is what a frame was told. */
+  recolour(dark: boolean | null): void;
+  destroy(): void;
+}
+
+export interface Options {
+  /** Esc with nothing left to close: give the focus back to the page around. */
+  leave?(): void;
+}
+
+export function stepper(rec: Recording, store: Store, options: Options = {}): Stepper {
+  const steps = new Steps(rec);
+  if (store.now.step > steps.length - 1) store.set({ step: Math.max(0, steps.length - 1) });
+  let frameDark: boolean | null = null;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let frame = 0;
+
+  const context: Context = {
+    rec,
+    steps,
+    store,
+    shown: () => store.now.selected ?? steps.activeNode(store.now.step),
+    select: (id) => store.set({ selected: id }),
+    go: (step) => store.set({ step: steps.clamp(step), selected: null }),
+  };
+  const move = (step: number) => {
+    store.set({ playing: false, step: steps.clamp(step) });
+  };
+  const jump = (direction: 1 | -1) => {
+    const breaks = steps.breaks(store.now.breakpoints);
+    const { step } = store.now;
+    const found = direction > 0 ? breaks.find((b) => b > step) : breaks.findLast((b) => b < step);
+    if (found !== undefined) move(found);
+  };
+  const actions = {
+    first: () => move(0),
+    previous: () => move(steps.move(store.now.step, -1, store.now.granularity)),
+    next: () => move(steps.move(store.now.step, 1, store.now.granularity)),
+    last: () => move(steps.length - 1),
+    breakBack: () => jump(-1),
+    breakOn: () => jump(1),
+    help: () => toggleHelp(),
+    play: () => {
+      const ended = store.now.step >= steps.length - 1;
+      store.set(store.now.playing ? { playing: false } : { playing: true, ...(ended ? { step: 0 } : {}) });
+    },
+  };
+
+  const controls = bar(context, actions);
+  const picture = graph(context);
+  const panes: Pane[] = [controls, timeline(context), caption(context), picture, source(context), inspector(context)];
+  const overlay = help(() => toggleHelp());
+  const [barElement, time, said, drawn, code, facts] = panes.map((p) => p.element);
+  const element = h(
+    "section",
+    {
+      class: "tensorviz",
+      role: "region",
+      "aria-label": "Backward pass debugger",
+      tabindex: "0",
+      "data-lm-suppress-shortcuts": "true",
+    },
+    ...[barElement, time, said].filter((e) => e !== undefined),
+    h("div", { class: "tv-panes" }, h("div", { class: "tv-left" }, drawn, code), facts),
+    overlay,
+  );
+  const toggleHelp = () => {
+    overlay.hidden = !overlay.hidden;
+    (overlay.hidden ? element : overlay.querySelector("button"))?.focus();
+  };
+
+  const render = () => {
+    frame = 0;
+    element.dataset["step"] = String(store.now.step);
+    for (const pane of panes) pane.update();
+  };
+  // However many slider events arrive between two frames, one drawing is made.
+  const schedule = () => (frame ||= requestAnimationFrame(render));
+
+  const tick = () => {
+    clearTimeout(timer);
+    if (!store.now.playing) return;
+    if (store.now.step >= steps.length - 1) {
+      store.set({ playing: false });
+      return;
+    }
+    timer = setTimeout(() => {
+      const { step, granularity, breakpoints } = store.now;
+      const next = steps.move(step, 1, granularity);
+      // Playing stops at the breakpoints that were chosen, also at one between two stops of the granularity.
+      const stop = breakpoints.length ? steps.breaks(breakpoints).find((b) => b > step && b <= next) : undefined;
+      store.set(stop === undefined ? { step: next } : { step: stop, playing: false });
+    }, BEAT / store.now.speed);
+  };
+
+  element.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    const target = event.target as HTMLElement;
+    const typing = target instanceof HTMLInputElement && target.type === "search";
+    const choosing = target instanceof HTMLSelectElement;
+    if (event.key === "Escape") {
+      if (!overlay.hidden) toggleHelp();
+      else if (!controls.escape()) {
+        if (store.now.selected !== null) store.set({ selected: null });
+        else options.leave?.();
+      }
+      element.focus({ preventScroll: true });
+    } else if (typing || choosing) return;
+    else if (event.key === "ArrowLeft") (event.shiftKey ? actions.breakBack : actions.previous)();
+    else if (event.key === "ArrowRight") (event.shiftKey ? actions.breakOn : actions.next)();
+    else if (event.key === "Home") actions.first();
+    else if (event.key === "End") actions.last();
+    else if (event.key === " " && !target.closest("button, input[type=checkbox], [role=button]")) actions.play();
+    else if (event.key === "/") controls.focusSearch();
+    else if (event.key === "?") toggleHelp();
+    else return;
+    event.preventDefault();
+  });
+
+  const recolour = () => apply(element, store.now.theme, frameDark);
+  const off = store.on((_, changed) => {
+    if ("theme" in changed) recolour();
+    if ("playing" in changed || "speed" in changed || "step" in changed) tick();
+    schedule();
+  });
+  const unwatch = watch(recolour);
+  const sizes = new ResizeObserver(() => {
+    for (const pane of panes) pane.resize?.();
+  });
+  sizes.observe(element);
+  recolour();
+  render();
+  tick();
+
+  return {
+    element,
+    recolour(dark) {
+      frameDark = dark;
+      recolour();
+    },
+    destroy() {
+      clearTimeout(timer);
+      cancelAnimationFrame(frame);
+      off();
+      unwatch();
+      sizes.disconnect();
+      element.remove();
+    },
+  };
+}

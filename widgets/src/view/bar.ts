@@ -1,0 +1,268 @@
+/** The row of controls. */
+import { attribute, h, replace } from "../dom";
+import type { Granularity, Theme } from "../state";
+import { shortTitle } from "../step";
+import type { Context, Pane } from "./context";
+import { icon, type Icon } from "./icons";
+
+const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
+const THEMES: Theme[] = ["auto", "light", "dark", "cs231n"];
+const STOPS: [string, string][] = [
+  ["fork", "a fork adds a share"],
+  ["unbroadcast", "axes are summed"],
+  ["route", "a gradient is routed"],
+  ["nan", "a NaN is born"],
+  ["inf", "an infinity is born"],
+  ["check", "a check fails"],
+];
+const GRANULARITIES: [Granularity, string][] = [
+  ["node", "one rule with all it sends at a time"],
+  ["share", "one share at a time"],
+  ["micro", "every step"],
+];
+
+export interface BarActions {
+  first(): void;
+  previous(): void;
+  play(): void;
+  next(): void;
+  last(): void;
+  breakBack(): void;
+  breakOn(): void;
+  help(): void;
+}
+
+export interface Bar extends Pane {
+  focusSearch(): void;
+  /** Closes what is open; false where nothing was. */
+  escape(): boolean;
+}
+
+export function bar(context: Context, actions: BarActions): Bar {
+  const { store, steps } = context;
+  const button = (name: string, picture: Icon, act: () => void, more = "") =>
+    h(
+      "button",
+      { type: "button", class: `tv-button ${more}`, "aria-label": name, title: name, onclick: act },
+      icon(picture),
+    );
+  const first = button("First step", "first", actions.first);
+  const previous = button("Previous step", "previous", actions.previous);
+  const play = button("Play / Pause", "play", actions.play, "tv-main");
+  const next = button("Next step", "next", actions.next);
+  const last = button("Last step", "last", actions.last);
+  const breakBack = button("Previous breakpoint", "breakBack", actions.breakBack);
+  const breakOn = button("Next breakpoint", "breakOn", actions.breakOn);
+
+  // A button that is off stays focusable, so that the keyboard does not fall out of the bar at the end of the pass.
+  const off = (element: Element, is: boolean) => attribute(element, "aria-disabled", is ? "true" : null);
+
+  const chosen = h("span", { class: "tv-chosen" });
+  const boxes = STOPS.map(([kind, what]) => {
+    const box = h("input", { type: "checkbox", value: kind, onchange: () => toggle(kind) });
+    return { kind, box, label: h("label", {}, box, h("b", {}, kind), ` ${what}`) };
+  });
+  const nodeBreak = h("button", { type: "button", class: "tv-quiet", onclick: () => toggle(context.shown()) });
+  const stopMenu = h(
+    "div",
+    { class: "tv-menu", role: "group", "aria-label": "Stop at", hidden: true },
+    ...boxes.map((b) => b.label),
+    nodeBreak,
+  );
+  const stopButton = h(
+    "button",
+    {
+      type: "button",
+      class: "tv-select",
+      "aria-expanded": "false",
+      "aria-haspopup": "true",
+      onclick: () => open(stopMenu.hidden),
+    },
+    "Stop at",
+    chosen,
+    icon("down"),
+  );
+  const stop = h("div", { class: "tv-anchor" }, stopButton, stopMenu);
+  const toggle = (point: string | number) => {
+    const now = store.now.breakpoints;
+    store.set({ breakpoints: now.includes(point) ? now.filter((p) => p !== point) : [...now, point] });
+  };
+  const open = (show: boolean) => {
+    stopMenu.hidden = !show;
+    stopButton.setAttribute("aria-expanded", String(show));
+    if (show) boxes[0]?.box.focus();
+  };
+
+  const segments = GRANULARITIES.map(([value, what]) =>
+    h("button", { type: "button", title: what, onclick: () => store.set({ granularity: value }) }, value),
+  );
+  const speed = h(
+    "select",
+    { class: "tv-select", "aria-label": "Speed", onchange: () => store.set({ speed: Number(speed.value) }) },
+    ...SPEEDS.map((v) => h("option", { value: v }, `${v} ×`)),
+  );
+  const find = search(context);
+  const theme = button("Theme", "theme", () => {
+    const at = THEMES.indexOf(store.now.theme);
+    store.set({ theme: THEMES[(at + 1) % THEMES.length] ?? "auto" });
+  });
+  const help = h(
+    "button",
+    {
+      type: "button",
+      class: "tv-button",
+      "aria-label": "Help: keys and marks",
+      title: "Help: keys and marks (?)",
+      onclick: actions.help,
+    },
+    h("b", {}, "?"),
+  );
+
+  const element = h(
+    "div",
+    { class: "tv-bar", role: "toolbar", "aria-label": "Stepping" },
+    ...[
+      first,
+      previous,
+      play,
+      next,
+      last,
+      h("span", { class: "tv-gap" }),
+      breakBack,
+      breakOn,
+      stop,
+      h("span", { class: "tv-gap" }),
+    ],
+    h("div", { class: "tv-segments", role: "group", "aria-label": "Granularity" }, ...segments),
+    ...[h("span", { class: "tv-gap" }), speed, h("span", { class: "tv-space" }), find.element, theme, help],
+  );
+  element.addEventListener("focusout", (event) => {
+    if (!stop.contains(event.relatedTarget as Node | null)) open(false);
+  });
+
+  let wasPlaying: boolean | null = null;
+  return {
+    element,
+    focusSearch: find.focus,
+    escape() {
+      if (!stopMenu.hidden) {
+        open(false);
+        stopButton.focus();
+        return true;
+      }
+      return find.escape();
+    },
+    update() {
+      const state = store.now;
+      off(first, state.step <= 0);
+      off(previous, state.step <= 0);
+      off(next, state.step >= steps.length - 1);
+      off(last, state.step >= steps.length - 1);
+      const breaks = steps.breaks(state.breakpoints);
+      off(breakBack, !breaks.some((b) => b < state.step));
+      off(breakOn, !breaks.some((b) => b > state.step));
+      if (wasPlaying !== state.playing) {
+        wasPlaying = state.playing;
+        replace(play, icon(state.playing ? "pause" : "play"));
+        play.setAttribute("aria-pressed", String(state.playing));
+      }
+      GRANULARITIES.forEach(([value], i) =>
+        segments[i]?.setAttribute("aria-pressed", String(value === state.granularity)),
+      );
+      if (!SPEEDS.includes(state.speed) && !speed.querySelector("[data-own]")) {
+        speed.prepend(h("option", { value: state.speed, "data-own": true }, `${state.speed} ×`));
+      }
+      speed.value = String(state.speed);
+      for (const { kind, box } of boxes) box.checked = state.breakpoints.includes(kind);
+      const words = state.breakpoints.map((p) => (typeof p === "number" ? shortTitle(context.rec, p) : p));
+      chosen.textContent = words.length > 2 ? `◆ ${words.length}` : words.map((w) => `◆ ${w}`).join(" ");
+      const shown = context.shown();
+      nodeBreak.hidden = shown < 0;
+      nodeBreak.textContent = `${state.breakpoints.includes(shown) ? "Do not stop" : "Stop"} at node ${shortTitle(context.rec, shown)}`;
+      theme.title = `Theme: ${state.theme} (click for the next)`;
+    },
+  };
+}
+
+/** The search box and what it found. */
+function search(context: Context): { element: HTMLElement; focus(): void; escape(): boolean } {
+  const { rec } = context;
+  const input = h("input", {
+    type: "search",
+    "aria-label": "Find node",
+    placeholder: "Find node",
+    role: "searchbox",
+    autocomplete: "off",
+    spellcheck: "false",
+  });
+  const list = h("div", { class: "tv-menu tv-found", role: "listbox", "aria-label": "Nodes found", hidden: true });
+  let hits: number[] = [];
+  let at = 0;
+  const choose = (id: number | undefined) => {
+    if (id === undefined) return;
+    context.select(id);
+    input.value = "";
+    show();
+  };
+  const show = () => {
+    const wanted = input.value.trim().toLowerCase();
+    hits = [];
+    if (wanted) {
+      for (let id = 0; id < rec.header.nodes.length && hits.length < 12; id++) {
+        const n = rec.header.nodes[id];
+        if (
+          n &&
+          `${n.name ?? ""} ${n.op} ${n.label} ${n.scope} #${id} (${n.shape.join(", ")}`.toLowerCase().includes(wanted)
+        )
+          hits.push(id);
+      }
+    }
+    at = Math.min(at, Math.max(0, hits.length - 1));
+    list.hidden = !wanted;
+    replace(
+      list,
+      ...hits.map((id, i) => {
+        const n = rec.header.nodes[id];
+        return h(
+          "div",
+          {
+            role: "option",
+            "aria-selected": String(i === at),
+            onmousedown: (e: Event) => (e.preventDefault(), choose(id)),
+          },
+          h("code", {}, shortTitle(rec, id, 24)),
+          ` ${n?.op ?? ""} (${n?.shape.join(", ") ?? ""})`,
+        );
+      }),
+      !hits.length && h("div", { class: "tv-none" }, "No node has that in its name, op or shape."),
+    );
+  };
+  input.addEventListener("input", () => ((at = 0), show()));
+  input.addEventListener("blur", () => (list.hidden = true));
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") choose(hits[at]);
+    else if (event.key === "ArrowDown") at = Math.min(hits.length - 1, at + 1);
+    else if (event.key === "ArrowUp") at = Math.max(0, at - 1);
+    else return;
+    event.preventDefault();
+    show();
+  });
+  return {
+    element: h(
+      "div",
+      { class: "tv-anchor tv-find" },
+      icon("find"),
+      input,
+      h("kbd", { "aria-hidden": "true" }, "/"),
+      list,
+    ),
+    focus: () => input.focus(),
+    escape() {
+      if (document.activeElement !== input && !input.value) return false;
+      input.value = "";
+      show();
+      input.blur();
+      return true;
+    },
+  };
+}

@@ -1,0 +1,47 @@
+/** The sentence of the step, said aloud by screen readers. */
+import { h, replace, type Child } from "../dom";
+import type { Context, Pane } from "./context";
+
+const SUMMED = /summed over ax(?:is|es) (?:\([\d, ]+\)|\d+(?:, \d+)*)/;
+const GATE = /\b(?:distributes|routes|swaps|repeats|scales|adds|add|copies|gathers|scatters|selects)\b/;
+const NUMBER = /∂(?:\([^)]*\)|[^\s,.;:]*)(?: = [−\d.e∞NaN]+)?/g;
+
+/** The sentence with its gradients coloured and the word of the moment marked; the text itself stays as it is. */
+export function marked(sentence: string): Child[] {
+  const now = SUMMED.exec(sentence) ?? GATE.exec(sentence);
+  const parts = now
+    ? [sentence.slice(0, now.index), now[0], sentence.slice(now.index + now[0].length)]
+    : [sentence, "", ""];
+  const plain = (text: string): Child[] => {
+    const out: Child[] = [];
+    let at = 0;
+    for (const found of text.matchAll(NUMBER)) {
+      out.push(text.slice(at, found.index), h("span", { class: "tv-g" }, found[0]));
+      at = found.index + found[0].length;
+    }
+    return [...out, text.slice(at)];
+  };
+  return [...plain(parts[0] ?? ""), now && h("mark", {}, parts[1]), ...plain(parts[2] ?? "")];
+}
+
+export function caption({ rec, store }: Context): Pane {
+  const k = h("b");
+  const sentence = h("span", { class: "tv-sentence" });
+  const element = h(
+    "div",
+    { class: "tv-caption", role: "status", "aria-live": "polite", "aria-atomic": "true" },
+    h("span", { class: "tv-k" }, "Step ", k, ` of ${rec.length}`, h("span", { class: "tv-hidden" }, ": ")),
+    sentence,
+  );
+  let shown = -1;
+  return {
+    element,
+    update() {
+      const { step } = store.now;
+      if (step === shown) return;
+      shown = step;
+      k.textContent = String(rec.length ? step + 1 : 0);
+      replace(sentence, ...marked(rec.header.steps.captions[step] ?? "Nothing was recorded."));
+    },
+  };
+}

@@ -1,0 +1,163 @@
+/** An array as numbered heat cells, as a small picture, or as figures. */
+import { strength, tint, type Kind } from "../color";
+import { h, type Child } from "../dom";
+import { cells as words, count, number, shape } from "../format";
+import type { ArrayView, Recording } from "../wire";
+
+const MOST_COLUMNS = 8;
+const MOST_ROWS = 12;
+const PICTURE = 96; // px of the longer side
+
+/** Rows and columns of the table of an array: the last axis runs to the right, all others down. */
+export function grid(sizes: readonly number[]): [number, number] {
+  if (!sizes.length) return [1, 1];
+  return [sizes.slice(0, -1).reduce((a, b) => a * b, 1), sizes.at(-1) ?? 1];
+}
+
+export function fits(array: ArrayView | null): boolean {
+  if (!array?.data || !array.size) return false;
+  const [rows, columns] = grid(array.shape);
+  return rows <= MOST_ROWS && columns <= MOST_COLUMNS;
+}
+
+export function largest(rec: Recording, kind: Kind): number {
+  return kind === "value" ? rec.header.view.value_max : rec.header.view.gradient_max;
+}
+
+/** One heat cell. */
+export function cell(
+  rec: Recording,
+  kind: Kind,
+  value: number,
+  word: string,
+  more: Record<string, string> = {},
+): HTMLTableCellElement {
+  const odd = Number.isNaN(value) ? "nan" : Number.isFinite(value) ? null : value > 0 ? "inf" : "ninf";
+  const td = h(
+    "td",
+    { class: value === 0 ? "tv-zero" : null, "data-special": odd, title: String(value), ...more },
+    word,
+  );
+  if (!odd) td.style.background = tint(kind, value, largest(rec, kind));
+  return td;
+}
+
+/** An array in full, small enough to be read. */
+export function table(
+  rec: Recording,
+  kind: Kind,
+  array: ArrayView,
+  label: string,
+  decorate?: (td: HTMLTableCellElement, index: number) => void,
+): HTMLElement {
+  const [rows, columns] = grid(array.shape);
+  const data = array.data ?? new Float64Array(array.size);
+  const text = words(data);
+  const body = Array.from({ length: rows }, (_, r) =>
+    h(
+      "tr",
+      {},
+      ...Array.from({ length: columns }, (_, c) => {
+        const i = r * columns + c;
+        const td = cell(rec, kind, data[i] ?? NaN, text[i] ?? "");
+        decorate?.(td, i);
+        return td;
+      }),
+    ),
+  );
+  return h(
+    "table",
+    { class: `tv-cells tv-${kind}`, "aria-label": `${label} ${shape(array.shape)}` },
+    h("tbody", {}, ...body),
+  );
+}
+
+/** A down-sampled picture; each on its own scale, which is said beside it. */
+export function picture(array: ArrayView, kind: Kind): HTMLElement | null {
+  const [rows, columns] = array.picture ? [array.picture.rows, array.picture.columns] : grid(array.shape);
+  const data = array.picture?.data ?? array.data;
+  if (!data || !rows || !columns) return null;
+  const unit = Math.max(1, Math.min(12, Math.floor(PICTURE / Math.max(rows, columns))));
+  const box = h("canvas", {
+    class: `tv-picture tv-${kind}`,
+    width: columns,
+    height: rows,
+    role: "img",
+    "aria-label": `picture of ${shape(array.shape)}`,
+  });
+  box.style.width = `${columns * unit}px`;
+  box.style.height = `${rows * unit}px`;
+  const { min, max } = array.stats;
+  const top = Math.max(Math.abs(min), Math.abs(max)) || 1;
+  // Drawn when it is on the page: only there do the theme's colours have values.
+  const paint = () => {
+    const brush = box.getContext?.("2d");
+    if (!brush) return;
+    const style = getComputedStyle(box);
+    const token = (name: string) => style.getPropertyValue(`--tv-${name}`).trim() || "#888";
+    const letter = kind === "value" ? "v" : "g";
+    const [pos, neg, zero, bad] = [token(`${letter}pos`), token(`${letter}neg`), token("cell0"), token("err")];
+    for (let i = 0; i < rows * columns; i++) {
+      const value = data[i] ?? 0;
+      const [x, y] = [i % columns, Math.floor(i / columns)];
+      brush.globalAlpha = 1;
+      brush.fillStyle = Number.isFinite(value) ? zero : bad;
+      brush.fillRect(x, y, 1, 1);
+      if (!Number.isFinite(value) || value === 0) continue;
+      brush.globalAlpha = Math.min(1, (strength(value, top, 6) / 50) * 0.92);
+      brush.fillStyle = value > 0 ? pos : neg;
+      brush.fillRect(x, y, 1, 1);
+    }
+  };
+  requestAnimationFrame(paint);
+  box.addEventListener("tv-theme", paint);
+  return box;
+}
+
+/** min, mean, max, norm and the counts that matter. */
+export function figures(array: ArrayView): HTMLElement {
+  const s = array.stats;
+  const rows: [string, string, boolean][] = [
+    ["min", number(s.min), false],
+    ["mean", number(s.mean), false],
+    ["max", number(s.max), false],
+    ["‖·‖", number(s.norm), false],
+    ["zeros", `${count(s.zeros)} of ${count(array.size)}`, false],
+  ];
+  if (s.nan) rows.push(["NaN", count(s.nan), true]);
+  if (s.posinf) rows.push(["+∞", count(s.posinf), true]);
+  if (s.neginf) rows.push(["−∞", count(s.neginf), true]);
+  return h(
+    "dl",
+    { class: "tv-figures" },
+    ...rows.flatMap(([a, b, bad]) => [h("dt", {}, a), h("dd", { class: bad ? "tv-bad" : null }, b)]),
+  );
+}
+
+/** The best way to show an array in the inspector. */
+export function array(rec: Recording, kind: Kind, view: ArrayView | null, label: string): HTMLElement {
+  if (!view) return h("p", { class: "tv-dim" }, "none yet");
+  const head = h(
+    "div",
+    { class: `tv-title ${kind === "value" ? "tv-v" : "tv-g"}` },
+    label,
+    h("span", { class: "tv-dim tv-mono" }, ` ${shape(view.shape)}`),
+  );
+  if (view.size === 0) return h("div", { class: "tv-array" }, head, h("p", { class: "tv-dim" }, "no entries"));
+  const body: Child[] = fits(view)
+    ? [table(rec, kind, view, label)]
+    : [h("div", { class: "tv-side" }, picture(view, kind), figures(view))];
+  return h("div", { class: "tv-array" }, head, ...body);
+}
+
+/** An array in one line of a table. */
+export function brief(view: ArrayView | null): string {
+  if (!view) return "…";
+  if (view.data && view.size <= 4 && view.size > 0)
+    return words(view.data)
+      .map((w) => w.replaceAll("\u00a0", ""))
+      .join("  ");
+  const s = view.stats;
+  const bad = s.nan ? `, ${count(s.nan)} NaN` : s.posinf + s.neginf ? `, ${count(s.posinf + s.neginf)} ∞` : "";
+  return `‖·‖ ${number(s.norm)}${bad}`;
+}

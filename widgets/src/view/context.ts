@@ -1,0 +1,23 @@
+/** What every pane is given. */
+import type { Store } from "../state";
+import type { Steps } from "../step";
+import type { Recording } from "../wire";
+
+export interface Context {
+  readonly rec: Recording;
+  readonly steps: Steps;
+  readonly store: Store;
+  /** The node that the inspector shows: the selected one, else the active one. */
+  shown(): number;
+  /** Show a node; null goes back to the active one. */
+  select(id: number | null): void;
+  go(step: number): void;
+}
+
+/** One pane: an element, and how it follows the state. */
+export interface Pane {
+  readonly element: HTMLElement;
+  update(): void;
+  /** Called when the pane has a size, or another one. */
+  resize?(): void;
+}

@@ -1,0 +1,42 @@
+/** The overlay with keys and marks. */
+import { h } from "../dom";
+
+const KEYS: [string, string][] = [
+  ["← →", "previous and next step"],
+  ["Shift + ← →", "previous and next breakpoint"],
+  ["Home, End", "first and last step"],
+  ["Space", "play and pause"],
+  ["↑ ↓", "from node to node, while a node has the focus"],
+  ["Enter", "show the focused node in the inspector"],
+  ["/", "find a node"],
+  ["Esc", "close, or back to the node of the step"],
+  ["?", "this page"],
+];
+const MARKS: [string, string][] = [
+  ["Σ 2/3", "a fork adds: the second of three shares has arrived"],
+  ["Σ axis 0", "an operand was broadcast, so its share is summed over that axis"],
+  ["4 of 12", "a gradient is routed to the entries that were selected"],
+  ["NaN, ∞", "born at this step; the red dashes last while one is on its way"],
+  ["◆", "above: saved for backward. Under the track: your breakpoint"],
+  ["yellow", "what happens now, in every pane"],
+  ["blue, above the wire", "a value"],
+  ["∂ orange, below the wire", "its gradient so far"],
+];
+
+export function help(close: () => void): HTMLElement {
+  const table = (rows: [string, string][]) =>
+    h("dl", {}, ...rows.flatMap(([a, b]) => [h("dt", {}, a), h("dd", {}, b)]));
+  return h(
+    "div",
+    { class: "tv-help", role: "dialog", "aria-label": "Keys and marks", hidden: true },
+    h(
+      "div",
+      { class: "tv-sheet" },
+      h("h2", {}, "Keys"),
+      table(KEYS),
+      h("h2", {}, "Marks"),
+      table(MARKS),
+      h("button", { type: "button", class: "tv-select", onclick: close }, "Close"),
+    ),
+  );
+}

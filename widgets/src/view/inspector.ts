@@ -1,0 +1,236 @@
+/** Everything about one node at one step, in six sections. */
+import { h, replace, type Child } from "../dom";
+import { number, shape } from "../format";
+import { expressionOf, shortTitle } from "../step";
+import { array } from "./cells";
+import type { Context, Pane } from "./context";
+import { findingsOf, findingsPane } from "./findings";
+import { ledger } from "./ledger";
+import { route } from "./route";
+import { pullRules, shareRule } from "./rule";
+import { savedCount, savedPane } from "./saved";
+import { listing, sourceNode, where } from "./source";
+import { unbroadcast } from "./unbroadcast";
+import { checkPane, chip, sign } from "./verdict";
+
+const TABS = ["Node", "Shares", "Saved values", "Check", "Source", "Findings"] as const;
+type Tab = (typeof TABS)[number];
+
+export function inspector(context: Context): Pane {
+  const { rec, steps, store } = context;
+  const uid = Math.random().toString(36).slice(2, 8);
+  let tab: Tab = "Node";
+  const panel = h("div", { class: "tv-panel", role: "tabpanel", id: `tv-panel-${uid}`, tabindex: "0" });
+  const tabs = TABS.map((name) => {
+    const extra = h("span", { class: "tv-count" });
+    const button = h(
+      "button",
+      {
+        type: "button",
+        role: "tab",
+        "aria-label": name,
+        id: `tv-tab-${uid}-${name[0]}${name.length}`,
+        "aria-controls": panel.id,
+        onclick: () => open(name),
+      },
+      name,
+      extra,
+    );
+    return { name, button, extra };
+  });
+  const open = (name: Tab) => {
+    tab = name;
+    shown = "";
+    pane.update();
+  };
+  const element = h(
+    "div",
+    { class: "tv-inspector" },
+    h("div", { class: "tv-tabs", role: "tablist", "aria-label": "Inspector" }, ...tabs.map((t) => t.button)),
+    panel,
+  );
+  let shown = "";
+
+  const content = (id: number): Child[] => {
+    switch (tab) {
+      case "Node":
+        return nodePane(context, id);
+      case "Shares":
+        return [heading(context, id), ledger(context, id), ...sent(context, id)];
+      case "Saved values":
+        return [heading(context, id), savedPane(context)];
+      case "Check":
+        return [heading(context, id), checkPane(context, id)];
+      case "Source":
+        return [heading(context, id), sourcePane(context)];
+      case "Findings":
+        return [h("h3", {}, "Findings ", h("span", {}, "root cause first")), findingsPane(context, null)];
+    }
+  };
+
+  const pane: Pane = {
+    element,
+    update() {
+      const id = context.shown();
+      const { step } = store.now;
+      const key = `${tab}|${id}|${step}`;
+      if (key === shown) return;
+      const sameNode = shown.startsWith(`${tab}|${id}|`);
+      shown = key;
+      const total = rec.header.nodes[id]?.shares.length ?? 0;
+      const counts: Record<Tab, string> = {
+        Node: "",
+        Shares: ` ${steps.total(id, step)?.shares ?? 0} of ${total}`,
+        "Saved values": ` ${savedCount(context)}`,
+        Check: ` ${sign(rec)}`,
+        Source: "",
+        Findings: ` ${rec.header.view.findings.length}`,
+      };
+      for (const { name, button, extra } of tabs) {
+        const on = name === tab;
+        button.setAttribute("aria-selected", String(on));
+        if (extra.textContent !== counts[name]) extra.textContent = counts[name];
+        if (on) panel.setAttribute("aria-labelledby", button.id);
+      }
+      const top = panel.scrollTop;
+      replace(panel, ...content(id));
+      panel.scrollTop = sameNode ? top : 0;
+    },
+  };
+  return pane;
+}
+
+function heading(context: Context, id: number): HTMLElement {
+  const { rec } = context;
+  const node = rec.header.nodes[id];
+  if (!node) return h("h2", {}, "No node");
+  const value = rec.array(node.value);
+  const facts = [
+    node.kind === "op" ? node.op : node.kind,
+    shape(node.shape),
+    node.dtype,
+    node.scope && `in ${node.scope}`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+  return h(
+    "div",
+    { class: "tv-heading" },
+    h(
+      "h2",
+      {},
+      shortTitle(rec, id, 28),
+      " ",
+      h(
+        "small",
+        {},
+        facts,
+        value?.data && value.size === 1
+          ? h("span", {}, " · value ", h("b", { class: "tv-v" }, number(value.data[0] ?? NaN)))
+          : null,
+      ),
+    ),
+    chip(context, id),
+  );
+}
+
+function nodePane(context: Context, id: number): Child[] {
+  const { rec, steps, store } = context;
+  const node = rec.header.nodes[id];
+  if (!node) return [h("p", { class: "tv-dim" }, "There is no node to show.")];
+  const { step, selected } = store.now;
+  const kind = rec.kinds[step];
+  const active = selected === null || steps.activeNode(step) === id;
+  const share = active ? steps.shareAt(step) : -1;
+  const parts: Child[] = [heading(context, id)];
+  if (share >= 0) {
+    parts.push(shareRule(rec, share));
+    if (rec.axes(share).length) parts.push(unbroadcast(rec, share));
+    if ((rec.share.route[share] ?? -1) >= 0) parts.push(route(rec, share));
+  } else if (active && kind === "pull") parts.push(pullRules(rec, id), ...routes(context, id));
+  else if (active && kind === "leaf") parts.push(leaf(context, id));
+  parts.push(ledger(context, id));
+  const total = steps.total(id, step);
+  const value = rec.array(node.value);
+  const scalar = value?.size === 1;
+  if (!scalar) parts.push(h("section", {}, array(rec, "value", value, "value")));
+  if (!scalar && total?.array)
+    parts.push(
+      h(
+        "section",
+        {},
+        array(
+          rec,
+          "gradient",
+          total.array,
+          total.shares < node.shares.length ? `∂ so far, ${total.shares} of ${node.shares.length} shares` : "∂",
+        ),
+      ),
+    );
+  if (node.kind === "detached")
+    parts.push(
+      h("p", {}, `Cut from the graph by ${node.op === "detach" ? "detach()" : "no_grad"}: nothing flows further back.`),
+    );
+  if (share < 0 && kind !== "pull" && node.kind === "op") parts.push(pullRules(rec, id));
+  const earlier =
+    share < 0
+      ? node.shares.filter(
+          (s) => rec.axes(s).length && (steps.edges.get(edgeOf(context, s))?.accumulate ?? Infinity) <= step,
+        )
+      : [];
+  for (const s of earlier.slice(0, 2)) parts.push(unbroadcast(rec, s));
+  if (findingsOf(context, id).length) parts.push(h("section", {}, h("h3", {}, "Findings"), findingsPane(context, id)));
+  return parts;
+}
+
+function edgeOf({ rec }: Context, share: number): string {
+  return `${rec.share.consumer[share]}:${rec.share.slot[share]}`;
+}
+
+/** On a pull: where a selecting op is about to send its gradient. */
+function routes({ rec }: Context, id: number): Child[] {
+  const node = rec.header.nodes[id];
+  return [...new Set(node?.inputs ?? [])].flatMap((input) =>
+    (rec.header.nodes[input]?.shares ?? [])
+      .filter((s) => rec.share.consumer[s] === id && (rec.share.route[s] ?? -1) >= 0)
+      .map((s) => route(rec, s)),
+  );
+}
+
+/** What a node sent on, for the Shares section. */
+function sent(context: Context, id: number): Child[] {
+  const rules = pullRules(context.rec, id);
+  return rules ? [rules] : [];
+}
+
+function leaf(context: Context, id: number): HTMLElement {
+  const { rec, store } = context;
+  const [before, after] = [
+    rec.array(rec.stepBefore[store.now.step] ?? -1),
+    rec.array(rec.stepAfter[store.now.step] ?? -1),
+  ];
+  const name = shortTitle(rec, id, 20);
+  return h(
+    "section",
+    { class: "tv-leaf" },
+    before
+      ? array(rec, "gradient", before, `${name}.grad held before`)
+      : h("p", { class: "tv-dim" }, `${name}.grad was None before.`),
+    array(rec, "gradient", after, `${name}.grad now`),
+  );
+}
+
+function sourcePane(context: Context): HTMLElement {
+  const { rec } = context;
+  const node = rec.header.nodes[sourceNode(context)];
+  const found = rec.header.sources[node?.source ?? -1];
+  if (!node || !found) return h("p", { class: "tv-dim" }, "Where this node was made is not known.");
+  const expression = expressionOf(rec, node);
+  return h(
+    "div",
+    {},
+    h("p", {}, where(found), h("span", { class: "tv-dim tv-mono tv-small" }, ` ${found.file}`)),
+    expression && h("p", { class: "tv-mono" }, h("mark", {}, expression)),
+    h("div", { class: "tv-lines tv-long" }, ...listing(rec, found, 12)),
+  );
+}

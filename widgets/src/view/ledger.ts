@@ -1,0 +1,136 @@
+/** The shares of a node in order of arrival, with the running sum. */
+import { h, s, type Child } from "../dom";
+import { axes, shape } from "../format";
+import { shortTitle } from "../step";
+import type { Context } from "./context";
+import { brief } from "./cells";
+import { meanings, symbols } from "./formula";
+
+const WIDTH = 84;
+
+export function ledger({ rec, steps, store }: Context, id: number): HTMLElement {
+  const { step } = store.now;
+  const node = rec.header.nodes[id];
+  const list = node?.shares ?? [];
+  const name = shortTitle(rec, id, 20);
+  const seeded = rec.header.roots.includes(id);
+  const title = h(
+    "h3",
+    {},
+    `Ledger of ∂${name} `,
+    h(
+      "span",
+      {},
+      list.length > 1
+        ? `used ${list.length} times, so ${list.length} shares add up, in order of arrival`
+        : "shares in order of arrival",
+    ),
+  );
+  if (!list.length) {
+    return h(
+      "section",
+      { class: "tv-ledger-box" },
+      title,
+      h(
+        "p",
+        { class: "tv-dim" },
+        seeded
+          ? "The pass starts here: the seed is its whole gradient."
+          : "No share arrives: nothing that carries a gradient uses it.",
+      ),
+    );
+  }
+  const scalar = (node?.shape.length ?? 1) === 0 || rec.array(node?.value ?? -1)?.size === 1;
+  const totals = list.map((share) => rec.array(rec.share.total[share] ?? -1)?.data?.[0] ?? NaN);
+  const drawn = scalar && list.length > 1 && totals.every(Number.isFinite);
+  const low = Math.min(0, ...totals);
+  const high = Math.max(0, ...totals);
+  const x = (v: number) => 6 + ((v - low) / (high - low || 1)) * (WIDTH - 12);
+  const rows = list.map((share, i) => {
+    const consumer = rec.share.consumer[share] ?? -1;
+    const slot = rec.share.slot[share] ?? 0;
+    const edge = steps.edges.get(`${consumer}:${slot}`);
+    const now = steps.shareAt(step) === share;
+    const past = edge !== undefined && edge.accumulate <= step;
+    const when = now ? "now" : past ? "past" : "future";
+    const gate = rec.header.nodes[consumer];
+    const formula = gate?.formulas[slot];
+    const summed = rec.axes(share);
+    const arrived = rec.array(rec.share.value[share] ?? -1);
+    const reached = past ? brief(rec.array(rec.share.total[share] ?? -1)) : now ? "next step" : "…";
+    return h(
+      "tr",
+      { "data-when": when, "aria-current": now ? "step" : null },
+      h("td", {}, String(i + 1)),
+      h("td", {}, h("code", {}, shortTitle(rec, consumer, 16)), h("small", {}, `slot ${slot}`)),
+      h(
+        "td",
+        {},
+        gate?.word ? `${gate.op} ${gate.word}` : (gate?.op ?? ""),
+        ...notes(formula ? symbols(formula, meanings(rec, consumer)) : [], summed, now || past),
+      ),
+      h("td", { class: "tv-n tv-g" }, now || past ? brief(arrived) : h("span", { class: "tv-dim" }, "to come")),
+      h("td", { class: "tv-n" }, reached),
+      drawn && h("td", { class: "tv-fall" }, past ? fall(i === 0 ? 0 : (totals[i - 1] ?? 0), totals[i] ?? 0, x) : null),
+    );
+  });
+  const head = ["#", "from", "rule"].map((w) => h("th", { scope: "col" }, w));
+  const table = h(
+    "table",
+    { class: "tv-ledger", "aria-label": `Ledger of ∂${name}` },
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        ...head,
+        h("th", { scope: "col", class: "tv-n" }, "share"),
+        h("th", { scope: "col", class: "tv-n" }, "running sum"),
+        drawn && h("th", { "aria-hidden": "true" }),
+      ),
+    ),
+    h("tbody", {}, ...rows),
+  );
+  const so = steps.total(id, step);
+  const whole = so !== null && so.shares === list.length;
+  const sum =
+    scalar && so?.array && list.length > 1
+      ? h(
+          "p",
+          { class: "tv-so-far" },
+          h("b", { class: "tv-g" }, `∂${name} = ${brief(so.array)}`),
+          h("span", {}, whole ? "all shares are in" : `so far; ${list.length - so.shares} to come`),
+        )
+      : null;
+  return h("section", { class: "tv-ledger-box" }, title, table, sum);
+}
+
+function notes(formula: Child[], summed: readonly number[], arrived: boolean): Child[] {
+  return [
+    formula.length > 0 && h("small", { class: "tv-mono" }, ...formula),
+    summed.length > 0 && h("small", {}, `${arrived ? "" : "to be "}summed over axes ${axes(summed)}`),
+  ];
+}
+
+function fall(from: number, to: number, x: (v: number) => number): SVGSVGElement {
+  const [a, b] = [x(Math.min(from, to)), x(Math.max(from, to))];
+  return s(
+    "svg",
+    { width: WIDTH, height: 30, "aria-hidden": "true" },
+    s("path", { class: "tv-base", d: `M${x(0).toFixed(1)},0V30` }),
+    s("rect", {
+      class: to >= from ? "tv-up" : "tv-down",
+      x: a.toFixed(1),
+      y: 9,
+      width: Math.max(2, b - a).toFixed(1),
+      height: 12,
+    }),
+    s("path", { class: "tv-from", d: `M${x(from).toFixed(1)},2V28` }),
+    s("path", { class: "tv-to", d: `M${x(to).toFixed(1)},4V26` }),
+  );
+}
+
+export function shapesOf(rec: Context["rec"], id: number): string {
+  return shape(rec.header.nodes[id]?.shape ?? []);
+}

@@ -1,0 +1,99 @@
+/** Where a selecting op sent its gradient: the operand's cells, winners ringed with their fraction. */
+import { tint } from "../color";
+import { h, type Child } from "../dom";
+import { cells, count, fraction, shape } from "../format";
+import { shortTitle } from "../step";
+import type { Recording } from "../wire";
+import { fits, grid, largest, picture } from "./cells";
+import { position } from "./formula";
+
+export function route(rec: Recording, share: number): HTMLElement {
+  const target = rec.share.target[share] ?? -1;
+  const weights = rec.array(rec.share.route[share] ?? -1);
+  const sent = rec.array(rec.share.value[share] ?? -1);
+  const operand = rec.array(rec.header.nodes[target]?.value ?? -1);
+  const name = shortTitle(rec, target, 20);
+  if (!weights || !sent || !operand) return h("div");
+  const chosen = weights.size - weights.stats.zeros;
+  const ties = weights.data ? [...weights.data].filter((w) => w > 0 && w < 1).length : 0;
+  const head = h(
+    "div",
+    { class: "tv-title" },
+    `${name}, winners ringed`,
+    h("span", { class: "tv-dim tv-mono" }, ` ${shape(operand.shape)}`),
+  );
+  const facts: Child[] = [
+    h(
+      "li",
+      {},
+      h("b", {}, `${count(chosen)} of ${count(weights.size)}`),
+      " selected: each receives its part of the gradient",
+    ),
+    ties > 0 &&
+      h(
+        "li",
+        {},
+        h("b", {}, fraction(Math.min(...[...(weights.data ?? [])].filter((w) => w > 0)))),
+        ` ${count(ties)} entries tie, so they share it evenly`,
+      ),
+    weights.stats.zeros > 0 &&
+      h("li", {}, h("b", {}, "0"), " not selected: receives exactly 0, whatever the gradient is"),
+  ];
+  const body =
+    fits(operand) && weights.data && sent.data
+      ? mask(rec, operand.data ?? [], weights.data, sent.data, operand.shape)
+      : large(rec, share);
+  return h("div", { class: "tv-route" }, head, body, h("ul", {}, ...facts));
+}
+
+function mask(
+  rec: Recording,
+  operand: ArrayLike<number>,
+  weights: ArrayLike<number>,
+  sent: ArrayLike<number>,
+  sizes: readonly number[],
+): HTMLElement {
+  const [rows, columns] = grid(sizes);
+  const [values, gradients] = [cells(Array.from(operand)), cells(Array.from(sent))];
+  const cell = (i: number) => {
+    const [v, w, g] = [operand[i] ?? NaN, weights[i] ?? 0, sent[i] ?? 0];
+    const odd = Number.isNaN(v) ? "nan" : Number.isFinite(v) ? null : v > 0 ? "inf" : "ninf";
+    const above = h("div", { class: "tv-above", "data-special": odd }, values[i] ?? "");
+    if (!odd) above.style.background = tint("value", v, largest(rec, "value"));
+    const below = h(
+      "div",
+      { class: "tv-below" },
+      w > 0 && h("b", {}, fraction(w)),
+      w > 0 ? h("span", { class: "tv-g" }, `∂${(gradients[i] ?? "").trim()}`) : h("span", { class: "tv-zero" }, "0"),
+    );
+    if (w > 0 && Number.isFinite(g)) below.style.background = tint("gradient", g, largest(rec, "gradient"));
+    return h("td", { "data-won": w > 0 ? "" : null, title: `${position(i, sizes)} weight ${w}` }, above, below);
+  };
+  return h(
+    "table",
+    { class: "tv-mask", "aria-label": "routing mask" },
+    h(
+      "tbody",
+      {},
+      ...Array.from({ length: rows }, (_, r) =>
+        h(
+          "tr",
+          {},
+          rows > 1 && h("th", { scope: "row" }, String(r)),
+          ...Array.from({ length: columns }, (_, c) => cell(r * columns + c)),
+        ),
+      ),
+    ),
+  );
+}
+
+function large(rec: Recording, share: number): HTMLElement {
+  const [weights, sent] = [rec.array(rec.share.route[share] ?? -1), rec.array(rec.share.value[share] ?? -1)];
+  const labelled = (word: string, element: HTMLElement | null) => h("figure", {}, element, h("figcaption", {}, word));
+  return h(
+    "div",
+    { class: "tv-side" },
+    weights && labelled("route: selected entries", picture(weights, "value")),
+    sent && labelled("∂ that arrived", picture(sent, "gradient")),
+  );
+}

@@ -1,0 +1,148 @@
+/** The slider over all steps, with what is worth stopping at above it and the rules below. */
+import { attribute, h, replace, s } from "../dom";
+import type { Mark } from "../step";
+import type { Context, Pane } from "./context";
+import { glyph } from "./icons";
+
+const EDGE = 10; // px from the pane's side to the first step: half of the slider's thumb, so that both agree
+const TRACK = 31;
+const PILL = 18;
+const DOTS = 120; // more steps than this have no dot each
+const CHAR = 7.2; // px of a 12-px bold character, generously
+
+export function timeline({ rec, steps, store }: Context): Pane {
+  const n = Math.max(1, rec.length);
+  const slider = h("input", {
+    type: "range",
+    class: "tv-slider",
+    "aria-label": "Step",
+    min: 1,
+    max: n,
+    step: 1,
+    value: 1,
+  });
+  const svg = s("svg", { class: "tv-track", "aria-hidden": "true", height: 62 });
+  const element = h("div", { class: "tv-timeline" }, svg, slider);
+  const done = s("path", { class: "tv-done" });
+  const handle = s("circle", { class: "tv-handle", r: 8, cy: TRACK });
+  let [width, shown, points] = [0, -1, ""];
+  let dots: SVGCircleElement[] = [];
+  let brackets: { group: { first: number; last: number }; line: SVGElement; label: SVGElement | null }[] = [];
+  let pills: { mark: Mark; element: SVGGElement }[] = [];
+  const x = (k: number) => (n === 1 ? width / 2 : EDGE + ((width - 2 * EDGE) * k) / (n - 1));
+
+  slider.addEventListener("input", () => store.set({ step: Number(slider.value) - 1, playing: false }));
+
+  /** Everything that does not change with the step. */
+  const draw = () => {
+    const parts: SVGElement[] = [s("path", { class: "tv-rail", d: `M${x(0)},${TRACK}H${x(n - 1)}` }), done];
+    const gap = n > 1 ? x(1) - x(0) : width;
+    brackets = [];
+    for (const group of steps.groups) {
+      const from = Math.max(x(group.first) - gap * 0.36, EDGE - 6);
+      const to = Math.min(x(group.last) + gap * 0.36, width - EDGE + 6);
+      if (to - from < 5) continue;
+      const line = s("path", { class: "tv-bracket", d: `M${from.toFixed(1)},${TRACK + 13}H${to.toFixed(1)}` });
+      const room = Math.floor((to - from + 8) / CHAR);
+      const short =
+        group.label.length <= room ? group.label : group.label === "write .grad" && room >= 5 ? ".grad" : "";
+      const label = short
+        ? s("text", { class: "tv-rule", x: (from + to) / 2, y: TRACK + 27, "text-anchor": "middle" }, short)
+        : null;
+      parts.push(line);
+      if (label) parts.push(label);
+      brackets.push({ group, line, label });
+    }
+    dots =
+      n <= DOTS
+        ? Array.from({ length: n }, (_, k) =>
+            s("circle", { class: "tv-dot", cx: x(k).toFixed(1), cy: TRACK, r: n <= 32 ? 3.6 : 2.6 }),
+          )
+        : [];
+    parts.push(...dots);
+    for (const [a, b] of steps.alive)
+      parts.push(
+        s("path", { class: "tv-alive", d: `M${(x(a) - 3).toFixed(1)},${TRACK - 8}H${(x(b) + 3).toFixed(1)}` }),
+      );
+    pills = placed(steps.marks, x).map(({ mark, text }) => ({ mark, element: pill(mark, x(mark.step), text) }));
+    parts.push(...pills.map((p) => p.element));
+    for (const k of points ? steps.breaks(store.now.breakpoints).slice(0, 400) : []) {
+      parts.push(s("path", { class: "tv-point", d: `M${x(k).toFixed(1)},${TRACK + 7}l5,5l-5,5l-5,-5z` }));
+    }
+    replace(svg, ...parts, handle);
+    shown = -1;
+  };
+
+  return {
+    element,
+    resize() {
+      const now = element.clientWidth || 800;
+      if (now !== width) {
+        width = now;
+        svg.setAttribute("width", String(width));
+        draw();
+        this.update();
+      }
+    },
+    update() {
+      const { step, breakpoints } = store.now;
+      if (JSON.stringify(breakpoints) !== points && width) {
+        points = breakpoints.length ? JSON.stringify(breakpoints) : "";
+        if (points || svg.querySelector(".tv-point")) draw();
+      }
+      if (step === shown || !width) return;
+      shown = step;
+      if (slider.value !== String(step + 1)) slider.value = String(step + 1);
+      attribute(
+        slider,
+        "aria-valuetext",
+        `Step ${step + 1} of ${rec.length}: ${rec.header.steps.captions[step] ?? ""}`,
+      );
+      done.setAttribute("d", `M${x(0)},${TRACK}H${x(step).toFixed(1)}`);
+      handle.style.transform = `translateX(${x(step).toFixed(1)}px)`;
+      dots.forEach((dot, k) => attribute(dot, "data-done", k <= step ? "" : null));
+      for (const { group, line, label } of brackets) {
+        const now = group.first <= step && step <= group.last ? "" : null;
+        attribute(line, "data-now", now);
+        if (label) attribute(label, "data-now", now);
+      }
+      for (const { mark, element: e } of pills)
+        attribute(e, "data-when", mark.step === step ? "now" : mark.step < step ? "past" : "future");
+    },
+  };
+}
+
+/** Which marks are drawn, and with which words: spelled out where all of a kind have room, else as icons; no two on one spot. */
+export function placed(marks: readonly Mark[], x: (k: number) => number): { mark: Mark; text: string }[] {
+  const rank = { nan: 0, check: 1, inf: 2, fork: 3, unbroadcast: 4, route: 5 };
+  const widthOf = (text: string) => (text ? 14 + CHAR * text.length : 22);
+  const layout = (spelled: boolean) => {
+    const kept: { mark: Mark; text: string; from: number; to: number }[] = [];
+    for (const mark of [...marks].sort((a, b) => rank[a.kind] - rank[b.kind] || a.step - b.step)) {
+      const text = spelled || mark.kind === "nan" || mark.kind === "check" || mark.kind === "inf" ? mark.label : "";
+      const half = widthOf(text) / 2 + 1;
+      const at = x(mark.step);
+      if (kept.length < 400 && !kept.some((k) => at - half < k.to && at + half > k.from))
+        kept.push({ mark, text, from: at - half, to: at + half });
+    }
+    return kept;
+  };
+  const words = layout(true);
+  return words.length === marks.length ? words : layout(false);
+}
+
+function pill(mark: Mark, cx: number, text: string): SVGGElement {
+  const w = text ? 14 + CHAR * text.length : 22;
+  const shape = s("rect", {
+    x: (cx - w / 2).toFixed(1),
+    y: 11 - PILL / 2,
+    width: w.toFixed(1),
+    height: PILL,
+    rx: PILL / 2,
+  });
+  const inside =
+    text || mark.kind === "fork"
+      ? s("text", { x: cx.toFixed(1), y: 15.5, "text-anchor": "middle" }, text || "Σ")
+      : glyph(mark.kind === "route" ? "route" : "unbroadcast", cx, 11);
+  return s("g", { class: "tv-mark", "data-kind": mark.kind }, shape, inside, s("title", {}, mark.label));
+}

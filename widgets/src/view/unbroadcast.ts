@@ -1,0 +1,226 @@
+/** A share before and after its axes are summed, with the axes tinted. */
+import { tint } from "../color";
+import { h, s, type Child } from "../dom";
+import { axes, cells, shape } from "../format";
+import { shortTitle } from "../step";
+import type { Recording } from "../wire";
+import { fits, grid, largest, array as shown } from "./cells";
+
+const [CELL, HEIGHT, GAP] = [56, 34, 6];
+
+/** The picture for one summed share; text for what is too large to draw. */
+export function unbroadcast(rec: Recording, share: number): HTMLElement {
+  const summed = rec.axes(share);
+  const target = rec.share.target[share] ?? -1;
+  const local = rec.array(rec.share.local[share] ?? -1);
+  const value = rec.array(rec.share.value[share] ?? -1);
+  const name = shortTitle(rec, target, 20);
+  if (!local || !value) return h("div");
+  const words = `local share ${shape(local.shape)}, summed over axes ${axes(summed)}, becomes the share ${shape(value.shape)} for ${name}`;
+  const drawn = local.shape.length <= 2 && fits(local) && grid(local.shape)[1] <= 5 && grid(local.shape)[0] <= 6;
+  return h(
+    "div",
+    { class: "tv-unbroadcast" },
+    h(
+      "p",
+      { class: "tv-said" },
+      h("mark", {}, `summed over axes ${axes(summed)}`),
+      `: ${shape(local.shape)} becomes ${shape(value.shape)}`,
+    ),
+    drawn
+      ? strips(rec, share, words)
+      : h(
+          "div",
+          { class: "tv-before-after" },
+          shown(rec, "gradient", local, "local share"),
+          h("span", { class: "tv-sum" }, "Σ →"),
+          shown(rec, "gradient", value, `share for ${name}`),
+        ),
+    ruler(rec, share),
+  );
+}
+
+function strips(rec: Recording, share: number, words: string): SVGSVGElement {
+  const local = rec.array(rec.share.local[share] ?? -1);
+  const value = rec.array(rec.share.value[share] ?? -1);
+  if (!local?.data || !value?.data) return s("svg");
+  const summed = rec.axes(share);
+  const [rows, columns] = grid(local.shape);
+  // Axes of the table as drawn: a vector has its only axis to the right.
+  const down = local.shape.length === 2 && summed.includes(0);
+  const across = summed.includes(local.shape.length - 1) && local.shape.length > 0;
+  const [before, after] = [cells(local.data), cells(value.data)];
+  const wide = Math.max(CELL, Math.max(...before.map((w) => w.length)) * 9.7 + 14);
+  const wideAfter = Math.max(CELL, Math.max(...after.map((w) => w.length)) * 9.7 + 14);
+  const [x0, y0] = [down ? 42 : 8, across ? 48 : 28];
+  const top = largest(rec, "gradient");
+  const parts: Child[] = [];
+  const box = (x: number, y: number, w: number, v: number, word: string, first: boolean) => {
+    const r = s("rect", {
+      class: `tv-cell${first ? " tv-first" : ""}`,
+      x,
+      y,
+      width: w,
+      height: HEIGHT,
+      rx: 3,
+      "data-special": Number.isNaN(v) ? "nan" : Number.isFinite(v) ? null : "inf",
+    });
+    if (Number.isFinite(v)) r.style.fill = tint("gradient", v, top);
+    parts.push(
+      r,
+      s(
+        "text",
+        { class: `tv-num${v === 0 ? " tv-zero" : ""}`, x: x + w - 8, y: y + HEIGHT / 2 + 5.5, "text-anchor": "end" },
+        word,
+      ),
+    );
+  };
+  const px = (c: number) => x0 + c * (wide + GAP);
+  const py = (r: number) => y0 + r * (HEIGHT + GAP);
+  // One strip per sum along what is summed together; the first is the one that is spelled out.
+  const strip = (x: number, y: number, w: number, hh: number, first: boolean) =>
+    parts.push(
+      s("rect", {
+        class: `tv-strip${first ? " tv-first" : ""}`,
+        x: x - 3,
+        y: y - 5,
+        width: w + 6,
+        height: hh + 10,
+        rx: 7,
+      }),
+    );
+  const [fullWidth, fullHeight] = [columns * (wide + GAP) - GAP, rows * (HEIGHT + GAP) - GAP];
+  if (down && across) strip(px(0), py(0), fullWidth, fullHeight, true);
+  else if (down) for (let c = columns - 1; c >= 0; c--) strip(px(c), py(0), wide, fullHeight, c === 0);
+  else for (let r = rows - 1; r >= 0; r--) strip(px(0), py(r), fullWidth, HEIGHT, r === 0);
+  local.data.forEach((v, i) => box(px(i % columns), py(Math.floor(i / columns)), wide, v, before[i] ?? "", false));
+  if (down) {
+    parts.push(
+      s("path", { class: "tv-axis", d: `M${x0 - 14},${y0 - 4}V${y0 + fullHeight - 2}m-5,-6l5,8l5,-8` }),
+      s(
+        "text",
+        {
+          class: "tv-axis-name",
+          transform: `translate(${x0 - 22},${y0 + fullHeight / 2}) rotate(-90)`,
+          "text-anchor": "middle",
+        },
+        "axis 0",
+      ),
+    );
+  }
+  if (across) {
+    const y = y0 - 12;
+    parts.push(
+      s("path", { class: "tv-axis", d: `M${x0 - 2},${y}H${x0 + fullWidth}m-6,-5l8,5l-8,5` }),
+      s(
+        "text",
+        { class: "tv-axis-name", x: x0 + fullWidth / 2, y: y - 6, "text-anchor": "middle" },
+        `axis ${local.shape.length - 1}`,
+      ),
+    );
+  }
+  parts.push(
+    s("text", { class: "tv-part", x: x0 - 3, y: 13 }, "local share"),
+    s(
+      "text",
+      { class: "tv-dims", x: Math.max(x0 + fullWidth + 3, x0 + 124), y: 13, "text-anchor": "end" },
+      shape(local.shape),
+    ),
+  );
+
+  const [rowsAfter, columnsAfter] = grid(value.shape);
+  const afterWidth = columnsAfter * (wideAfter + 2) - 2;
+  const afterHeight = rowsAfter * (HEIGHT + 2) - 2;
+  const middle = y0 + fullHeight / 2;
+  const kept = value.shape.length === local.shape.length;
+  const arrow = Math.max(x0 + fullWidth, x0 + 124) + 8;
+  const x2 = arrow + (kept && down ? 56 : 42);
+  const y2 = middle - afterHeight / 2;
+  parts.push(
+    s("path", { class: "tv-arrow", d: `M${arrow},${middle}h28m-7,-6l8,6l-8,6` }),
+    s("text", { class: "tv-sigma", x: arrow + 13, y: middle - 9, "text-anchor": "middle" }, "Σ"),
+    s("text", { class: "tv-part", x: x2, y: y2 - 12 }, "share"),
+    s(
+      "text",
+      { class: "tv-dims", x: Math.max(x2 + afterWidth, x2 + 86), y: y2 - 12, "text-anchor": "end" },
+      shape(value.shape),
+    ),
+  );
+  value.data.forEach((v, i) =>
+    box(
+      x2 + (i % columnsAfter) * (wideAfter + 2),
+      y2 + Math.floor(i / columnsAfter) * (HEIGHT + 2),
+      wideAfter,
+      v,
+      after[i] ?? "",
+      i === 0,
+    ),
+  );
+  if (kept && down)
+    parts.push(
+      s("path", { class: "tv-axis", d: `M${x2 - 5},${y2 - 3}h-5v${afterHeight + 6}h5` }),
+      s("text", { class: "tv-axis-name", x: x2 - 14, y: y2 + afterHeight / 2 + 5, "text-anchor": "end" }, "1"),
+    );
+  const fate = `${summed.length === 1 ? "axis" : "axes"} ${summed.join(", ")} ${summed.length === 1 ? "is" : "are"} ${kept ? "kept as size 1" : "dropped"}`;
+  parts.push(s("text", { class: "tv-fate", x: x2, y: y2 + afterHeight + 18 }, fate));
+  const w = Math.max(x2 + afterWidth, x2 + 128) + 6;
+  const hh = Math.max(y0 + fullHeight + 8, y2 + afterHeight + 26);
+  return s(
+    "svg",
+    {
+      class: "tv-strips",
+      viewBox: `0 0 ${w.toFixed(0)} ${hh.toFixed(0)}`,
+      width: w.toFixed(0),
+      height: hh.toFixed(0),
+      role: "img",
+      "aria-label": words,
+    },
+    ...parts,
+  );
+}
+
+/** The broadcasting rule: shapes aligned from the right, the summed axes lit. */
+function ruler(rec: Recording, share: number): HTMLElement {
+  const summed = rec.axes(share);
+  const target = rec.share.target[share] ?? -1;
+  const consumer = rec.share.consumer[share] ?? -1;
+  const local = rec.array(rec.share.local[share] ?? -1);
+  const own = rec.header.nodes[target]?.shape ?? [];
+  const full = local?.shape ?? [];
+  const name = shortTitle(rec, target, 20);
+  const row = (title: string, sizes: readonly number[], mine: boolean) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, title),
+      ...full.map((_, i) => {
+        const size = sizes[i - (full.length - sizes.length)];
+        return h(
+          "td",
+          { class: summed.includes(i) ? "tv-summed" : null, "data-mine": mine ? "" : null },
+          size === undefined ? "–" : String(size),
+        );
+      }),
+    );
+  const dropped = summed.filter((axis) => axis < full.length - own.length);
+  const kept = summed.filter((axis) => axis >= full.length - own.length);
+  const list = (found: readonly number[]) => `${found.length === 1 ? "axis" : "axes"} ${found.join(", ")}`;
+  const why = [
+    dropped.length
+      ? `${name} has no ${list(dropped)}: forward repeats it, backward adds the repeats and drops ${dropped.length === 1 ? "the axis" : "them"}.`
+      : "",
+    kept.length
+      ? `${name} has size 1 along ${list(kept)}: backward adds along ${kept.length === 1 ? "it" : "them"} and keeps size 1.`
+      : "",
+  ];
+  return h(
+    "div",
+    { class: "tv-ruler" },
+    h(
+      "table",
+      { "aria-label": "shapes aligned from the right" },
+      h("tbody", {}, row(name, own, true), row(shortTitle(rec, consumer, 20), full, false)),
+    ),
+    h("p", {}, why.filter(Boolean).join(" ")),
+  );
+}

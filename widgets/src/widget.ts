@@ -1,0 +1,59 @@
+/** The stepper as an anywidget view, for VBox, VS Code, Colab and marimo. */
+import { h } from "./dom";
+import { KEYS, Store, type State } from "./state";
+import { stepper } from "./stepper";
+import { decode, gunzip, ownBytes } from "./wire";
+
+interface Model {
+  get(name: string): unknown;
+  set(name: string, value: unknown): void;
+  save_changes(): void;
+  on(name: string, callback: () => void): void;
+  off(name: string, callback: () => void): void;
+}
+
+interface RenderArgs {
+  readonly model: Model;
+  readonly el: HTMLElement;
+}
+
+const QUIET = 40; // ms: the kernel hears of the newest position, not of each one in between
+
+export async function render({ model, el }: RenderArgs): Promise<() => void> {
+  const bytes = model.get("payload") as DataView | null;
+  if (!bytes?.byteLength) {
+    el.replaceChildren(h("p", {}, "This stepper was closed."));
+    return () => {};
+  }
+  const rec = decode(await gunzip(ownBytes(bytes)));
+  const read = () => Object.fromEntries(KEYS.map((key) => [key, model.get(key)])) as unknown as State;
+  const store = new Store(read());
+  const view = stepper(rec, store);
+  el.replaceChildren(view.element);
+
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const waiting = new Set<keyof State>();
+  const off = store.on((_, changed, mine) => {
+    if (!mine) return;
+    for (const key of Object.keys(changed) as (keyof State)[]) waiting.add(key);
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      for (const key of waiting) model.set(key, store.now[key]);
+      waiting.clear();
+      model.save_changes();
+    }, QUIET);
+  });
+  const hear = KEYS.map((key) => {
+    const callback = () => {
+      if (!waiting.has(key)) store.set({ [key]: model.get(key) }, false);
+    };
+    model.on(`change:${key}`, callback);
+    return { key, callback };
+  });
+  return () => {
+    clearTimeout(timer);
+    off();
+    for (const { key, callback } of hear) model.off(`change:${key}`, callback);
+    view.destroy();
+  };
+}
