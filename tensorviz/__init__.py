@@ -1,15 +1,87 @@
 """The visual debugger for backward passes: write NumPy maths, call ``backward()``, and step through every share of gradient.
 
+>>> import numpy as np
 >>> import tensorviz as tv
->>> x = tv.tensor([1.0, 2.0, 3.0], requires_grad=True, name="x")
->>> y = (x * x).sum()
->>> trace = y.backward()
->>> x.grad
-array([2., 4., 6.])
+>>> X = tv.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+>>> b = tv.tensor([0.1, 0.2, 0.3], requires_grad=True)
+>>> L = ((X + b) ** 2).sum()
+>>> trace = L.backward()            # as the last line of a notebook cell: the stepper
+>>> trace
+Trace of L: 6 nodes, 14 steps, 0 forks
+>>> b.grad
+array([10.4, 14.8, 19.2])
+>>> share = trace.node("b").shares[0]
+>>> share.local.shape, share.summed_axes, share.value.shape
+((2, 3), (0,), (3,))
+>>> print(trace.steps[-4].caption)
+Forward copied b along axis 0, so backward its share is summed over axes 0: (2, 3) becomes (3,).
+>>> trace.check().ok
+True
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tensorviz import ops
+from tensorviz.engine.backward import backward
 from tensorviz.engine.graph import enable_grad, is_grad_enabled, no_grad, scope
 from tensorviz.engine.tensor import Tensor, tensor
+from tensorviz.ops import *  # noqa: F403 - the op families list their public names in __all__
+from tensorviz.show import debug, draw
 from tensorviz.trace import Share, Source, Step, Trace, TraceNode
 
+if TYPE_CHECKING:
+    from tensorviz.checks import CheckReport, gradcheck
+    from tensorviz.display import set_display
+    from tensorviz.findings import Finding
+    from tensorviz.widgets.stepper import Stepper
+    from tensorviz.wire import load
+
 __version__ = "0.1.0"
+
+_LATER = {
+    "CheckReport": "tensorviz.checks",
+    "Finding": "tensorviz.findings",
+    "Stepper": "tensorviz.widgets.stepper",
+    "gradcheck": "tensorviz.checks",
+    "load": "tensorviz.wire",
+    "set_display": "tensorviz.display",
+}
+"""Names whose modules are loaded when they are first used, so that the import stays light."""
+
+__all__ = [
+    "CheckReport",
+    "Finding",
+    "Share",
+    "Source",
+    "Step",
+    "Stepper",
+    "Tensor",
+    "Trace",
+    "TraceNode",
+    "backward",
+    "debug",
+    "draw",
+    "enable_grad",
+    "gradcheck",
+    "is_grad_enabled",
+    "load",
+    "no_grad",
+    "scope",
+    "set_display",
+    "tensor",
+    *ops.__all__,
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'tensorviz' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_LATER[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
