@@ -1,0 +1,41 @@
+"""A still as PNG or PDF, through a wheel that carries its renderer. Imports the SVG view; the renderer is loaded when asked for."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from tensorviz.errors import MissingExtraError
+from tensorviz.trace import Trace
+from tensorviz.views.svg import to_svg
+
+RESOLUTION = 2.0
+"""Pixels per unit of the picture: sharp on a projector and on a dense screen."""
+
+
+def to_png(trace: Trace, path: str | PathLike[str] | None = None, *, step: int | None = None, scale: float = RESOLUTION, **options: Any) -> bytes:
+    """The picture as PNG bytes, ``scale`` pixels per unit; other options are those of ``to_svg``."""
+    markup = to_svg(trace, step=step, **options)
+    if not 0 < scale < 100:
+        raise ValueError(f"scale must be a number above 0 and below 100, not {scale!r}")
+    return _written(_renderer("to_png").svg_to_png(markup, scale=scale), path)
+
+
+def to_pdf(trace: Trace, path: str | PathLike[str] | None = None, *, step: int | None = None, scale: float = 1.0, **options: Any) -> bytes:
+    """The picture as PDF bytes (vectors, one page); options are those of ``to_svg``."""
+    return _written(_renderer("to_pdf").svg_to_pdf(to_svg(trace, step=step, scale=scale, **options)), path)
+
+
+def _renderer(function: str) -> Any:
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise MissingExtraError(f"{function} needs a renderer that a plain install leaves out: pip install 'tensorviz-backward[image]'") from error
+    return vl_convert
+
+
+def _written(data: bytes, path: str | PathLike[str] | None) -> bytes:
+    if path is not None:
+        Path(fspath(path)).write_bytes(data)
+    return data

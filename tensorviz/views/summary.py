@@ -1,0 +1,96 @@
+"""A pass as text: the nodes, then every step with its share, its axes and the running sum. Imports trace and other views only.
+
+For terminals, screen readers and diffs: plain words, one fact a line, and nothing that changes from run to run.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tensorviz.trace import Array, Step, Trace, TraceNode
+from tensorviz.views import format as fmt
+from tensorviz.views.captions import title
+from tensorviz.views.parts import tags
+from tensorviz.views.text import visible
+
+MOST_ENTRIES = 24
+"""Entries that are spelled out; larger arrays are given by their norm."""
+
+
+def summary(trace: Trace, *, values: bool = True) -> str:
+    """Every node and every step as text; with ``values=False`` without numbers, so that only the structure is compared."""
+    forks = fmt.counted(len(trace.forks), "fork")
+    roots = ", ".join(visible(title(trace.nodes[r])) for r in trace.roots) or "nothing"
+    rows = [f"Backward pass of {roots}: {fmt.counted(len(trace.nodes), 'node')}, {fmt.counted(len(trace.steps), 'step')}, {forks}"]
+    if not trace.data.complete and trace.steps:
+        rows.append("The pass stopped before its end.")
+    rows += ["", "Forward"]
+    wide = len(str(max(len(trace.nodes) - 1, len(trace.steps) - 1, 0)))
+    rows += [f"  {node.id:>{wide}}  {_node(trace, node, values)}" for node in trace.nodes]
+    rows += ["", "Backward" if trace.steps else "Backward: not yet called"]
+    arrived: dict[int, int] = {}
+    for k, step in enumerate(trace.steps):
+        if step.kind == "accumulate":
+            arrived[step.node] = arrived.get(step.node, 0) + 1
+        rows.append(f"  {k:>{wide}}  {_step(trace, step, arrived.get(step.node, 0), values)}")
+    return "\n".join(rows) + "\n"
+
+
+def _who(node: TraceNode) -> str:
+    """``3 xpy`` for a named node, ``3 (add)`` for another: a name alone may stand for several."""
+    return f"{node.id} {visible(node.name)}" if node.name else f"{node.id} ({visible(node.op)})"
+
+
+def _node(trace: Trace, node: TraceNode, values: bool) -> str:
+    name = visible(node.name) if node.name else "-"
+    made = f"{visible(node.op)}({', '.join(_who(trace.nodes[i]) for i in node.inputs)})" if node.inputs else node.kind
+    if node.cut is not None:
+        made += f" from {_who(trace.nodes[node.cut])}"
+    kind = "" if node.requires_grad else ", no gradient"
+    shown = f" = {spelled(node.value)}" if values else ""
+    scope = f"  [{visible(node.scope)}]" if node.scope else ""
+    return f"{name}: {made}, {fmt.shape(node.shape)} {node.dtype}{kind}{shown}{scope}"
+
+
+def _step(trace: Trace, step: Step, arrived: int, values: bool) -> str:
+    node, share = trace.nodes[step.node], step.share
+    if step.kind == "seed":
+        return f"seed {_who(node)}" + _number("∂", step.after, values)
+    if step.kind == "pull":
+        word = f": {visible(node.op)} {node.word}" if node.word else ""
+        return f"pull {_who(node)}{word}"
+    if step.kind == "leaf":
+        before = "" if step.before is None else f" (held {spelled(step.before)} before)" if values else " (held a gradient before)"
+        return f"leaf {_who(node)}" + _number(".grad", step.after, values) + before
+    assert share is not None
+    way = f"{_who(node)} from {_who(trace.nodes[share.consumer])} slot {share.slot}"
+    if step.kind == "unbroadcast":
+        return (
+            f"unbroadcast {way}: summed over {fmt.axes(share.summed_axes)}, {fmt.shape(share.local.shape)} becomes {fmt.shape(share.value.shape)}"
+            + _number("share", share.value, values)
+        )
+    routed = "".join(f", {tag.text}" for tag in tags(share) if tag.kind == "route")
+    total = _number("running sum", share.total, values) if len(node.shares) > 1 else ""
+    return f"accumulate {way}, share {arrived} of {len(node.shares)}{routed}" + _number("share", share.value, values) + total
+
+
+def _number(name: str, array: Array | None, values: bool) -> str:
+    return f"; {name} = {spelled(array)}" if values and array is not None else ""
+
+
+def spelled(array: Array) -> str:
+    """An array as nested lists of printed numbers, or its shape and norm where it is large.
+
+    >>> spelled(np.array([[1.0, 2.5], [0.0, -3.0]]))
+    '[[1, 2.5], [0, −3]]'
+    """
+    array = np.asarray(array)
+    if array.size > MOST_ENTRIES or not array.size:
+        return f"{fmt.shape(array.shape)} ‖·‖ {fmt.stats(array)}" if array.size else f"{fmt.shape(array.shape)} empty"
+    return _nested(array)
+
+
+def _nested(array: Array) -> str:
+    if array.ndim == 0:
+        return fmt.number(array[()])
+    return "[" + ", ".join(_nested(row) for row in array) + "]"
