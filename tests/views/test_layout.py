@@ -165,5 +165,15 @@ def test_the_program_dot_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch) -
         layout(*circuit(), engine="dot")
 
 
+def test_curves_come_back_in_the_order_of_the_edges_whatever_their_tails() -> None:
+    boxes = [Box(name, 60, 40) for name in "abcdef"]
+    links = [("c", "f"), ("a", "c"), ("b", "d"), ("a", "d"), ("d", "f"), ("b", "e"), ("a", "e"), ("e", "f")]
+    placed = layout(boxes, links)
+    assert placed.engine == "graphviz"
+    for (tail, head), curve in zip(links, placed.splines, strict=True):
+        left, right = placed.positions[tail].x, placed.positions[head].x
+        assert all(left <= p.x <= right for p in curve), (tail, head)
+
+
 def test_points_are_named() -> None:
     assert Point(1, 2).x == 1

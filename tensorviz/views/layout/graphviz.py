@@ -56,7 +56,7 @@ def _dot(boxes: Sequence[Box], links: Sequence[Link], direction: str) -> str:
         fields = _fields(sides[i])
         label = f' label="{"|".join(f"<p{k}>" for k in range(fields))}"' if i in ported and fields > 1 else ""
         rows.append(f"n{i} [width={box.width / 72:.4f} height={box.height / 72:.4f}{label}];")
-    for link in links:
+    for k, link in enumerate(links):
         head = number[link.head]
         port = ""
         if link.port:
@@ -64,7 +64,7 @@ def _dot(boxes: Sequence[Box], links: Sequence[Link], direction: str) -> str:
             middle = fields // 2
             field = min(fields - 1, max(0, middle + round(link.port / (sides[head] / fields))))
             port = f"p{field}:" if fields > 1 else ""
-        rows.append(f"n{number[link.tail]}:{leave} -> n{head}:{port}{enter};")
+        rows.append(f"n{number[link.tail]}:{leave} -> n{head}:{port}{enter} [id=e{k}];")
     rows.append("}")
     return "\n".join(rows)
 
@@ -81,7 +81,8 @@ def _read(answer: bytes, boxes: Sequence[Box], links: Sequence[Link], direction:
         curves: list[list[Point]] = [[] for _ in links]
         for edge in graph.get("edges", ()):
             points = (point.split(",") for point in edge["pos"].split())
-            curves[edge["_gvid"]] = [Point(float(x), height - float(y)) for x, y in points]
+            # Graphviz numbers edges by their tails, not in the order given: the id is ours
+            curves[int(edge["id"][1:])] = [Point(float(x), height - float(y)) for x, y in points]
     except (KeyError, ValueError, IndexError) as error:
         raise LayoutError(f"Graphviz gave an answer that cannot be read: {error}") from error
     size = {box.id: box for box in boxes}
