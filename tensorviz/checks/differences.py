@@ -1,0 +1,291 @@
+"""Central differences that know how far they can be trusted: many scalar derivatives at once, judged against given ones. Imports nothing of ours.
+
+A *problem* is a number of scalar functions of one variable t, each a weighted sum of outputs y(t). It is looked at in two
+passes. The first takes one step for all; what agrees there and has no visible kink is done. The rest goes through a ladder
+of steps, each an eighth of the one before: where three neighbours agree (a plateau), the derivative is known, and the
+spread of the three says how well; where the two sides differ and go on differing as the step shrinks, there is a kink.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.intp]
+
+VERDICTS = ("mismatch", "undefined", "nondeterministic", "input", "nonsmooth", "noise", "skipped", "ok")
+"""From the worst to the best; the first four make a report not ok."""
+CODE = {name: i for i, name in enumerate(VERDICTS)}
+
+FIRST = 2.0**-17
+"""First step relative to x: the cube root of the double's unit round-off (6e-6) is where the truncation error, ~h², meets the round-off, ~u/h."""
+RUNG = 8.0
+_LONGEST = 40
+"""Steps of a ladder at most: enough for x and its array's scale to lie 1e24 apart."""
+
+REASONS = {
+    "one-sided": "only one side of the point can be evaluated; compared with the difference on that side",
+    "kink": "a kink or a tie lies nearer than the step: the two one-sided differences stay apart",
+    "edge": "at the edge of the domain, where the one-sided difference does not settle",
+    "noise": "round-off hides the derivative at every step: differences cannot tell",
+    "analytic": "the gradient is not finite here",
+    "value": "the value is not finite at the point",
+    "beside": "no finite value on either side of the point",
+    "x": "the operand is NaN here",
+    "infinite": "the operand is infinite here: it cannot be moved",
+}
+
+
+@dataclass(slots=True)
+class Pair:
+    """One step to either side for each of some functions. All arrays have one entry per function."""
+
+    plus: Floats
+    """y(t + h) - y(t), weighted and summed."""
+    minus: Floats
+    """y(t) - y(t - h), weighted and summed."""
+    bend: Floats
+    """|y(t + h) - 2 y(t) + y(t - h)|, weighted by magnitude and summed, so that two kinks cannot hide each other."""
+    travel: Floats
+    """|y(t + h) - y(t - h)| / 2, weighted by magnitude and summed."""
+    size: Floats
+    """|y| of the outputs that moved, weighted by magnitude and summed: round-off is a few parts in 2**52 of it."""
+    moved: Flags
+    bad_plus: Flags
+    """Not finite on that side."""
+    bad_minus: Flags
+
+
+class Problem(Protocol):
+    """Functions of one variable, by number."""
+
+    undefined: Flags
+    """Per function: NaN among the outputs at the point itself, so that no difference can judge."""
+    infinite: Flags
+    """Per function: an infinity among them; it may or may not matter."""
+
+    def pairs(self, which: Indices, h: Floats) -> Pair: ...
+
+
+@dataclass(slots=True)
+class Judged:
+    """What came out, one entry per function."""
+
+    numeric: Floats
+    verdict: npt.NDArray[np.int8]
+    reason: list[str]
+    """Keys of REASONS, or the empty string."""
+
+
+def contract(base: Floats, plus: Floats, minus: Floats, weights: Floats) -> Pair:
+    """Pairs from outputs: ``plus`` and ``minus`` hold one row of outputs per function."""
+    if np.isfinite(base).all() and np.isfinite(plus).all() and np.isfinite(minus).all() and np.isfinite(weights).all():
+        up, down = plus - base, base - minus
+        magnitude = np.abs(weights)
+        moved = (up != 0) | (down != 0)
+        clean = np.zeros(len(plus), dtype=bool)
+        largest = np.maximum(np.maximum(np.abs(plus), np.abs(minus)), np.abs(base)) * moved
+        return Pair(
+            up @ weights,
+            down @ weights,
+            np.abs(up - down) @ magnitude,
+            np.abs(up + down) @ magnitude / 2,
+            largest @ magnitude,
+            moved.any(axis=1),
+            clean,
+            clean,
+        )
+    parts = spread(np.broadcast_to(base, plus.shape), plus, minus, np.broadcast_to(weights, plus.shape))
+    return Pair(*(p.any(axis=1) if p.dtype == bool else p.sum(axis=1) for p in parts))
+
+
+def spread(base: Floats, plus: Floats, minus: Floats, weights: Floats) -> tuple[Any, ...]:
+    """The fields of a Pair output by output, not summed yet; outputs that do not move count nothing, whatever their value or weight."""
+    with np.errstate(all="ignore"):
+        up, down = plus - base, base - minus
+        still_up = (plus == base) | (np.isnan(plus) & np.isnan(base))
+        still_down = (minus == base) | (np.isnan(minus) & np.isnan(base))
+        moved = ~(still_up & still_down)
+        up, down = np.where(still_up, 0.0, up), np.where(still_down, 0.0, down)
+        bad_plus, bad_minus = ~still_up & ~np.isfinite(up), ~still_down & ~np.isfinite(down)
+        up, down = np.where(bad_plus, 0.0, up), np.where(bad_minus, 0.0, down)
+        weights = np.where(moved, weights, 0.0)
+        magnitude = np.abs(weights)
+        largest = np.nanmax([np.abs(plus), np.abs(minus), np.abs(base), np.zeros_like(up)], axis=0)
+        unweighted = ~np.isfinite(weights)
+        return (
+            np.where(up == 0, 0.0, up * weights),
+            np.where(down == 0, 0.0, down * weights),
+            np.abs(up - down) * magnitude,
+            np.abs(up + down) * magnitude / 2,
+            np.where(moved & np.isfinite(largest), largest * magnitude, 0.0),
+            moved,
+            (bad_plus | unweighted) & (weights != 0),
+            (bad_minus | unweighted) & (weights != 0),
+        )
+
+
+@dataclass(slots=True)
+class Ruler:
+    """How steps are chosen and differences compared."""
+
+    atol: float = 1e-5
+    rtol: float = 1e-3
+    eps: float | None = None
+    """First step, relative to max(1, |x|); chosen from the scale of x if None."""
+    unit: float = 2.0**-52
+    """Relative round-off of the outputs."""
+
+    def allowed(self, analytic: Floats, numeric: Floats) -> Floats:
+        return self.atol + self.rtol * np.maximum(np.abs(analytic), np.abs(numeric))
+
+
+def scale_of(x: Floats) -> float:
+    """A typical magnitude of the finite elements: their root mean square, 1 where all are zero."""
+    finite = x[np.isfinite(x)]
+    top = float(np.max(np.abs(finite), initial=0.0))
+    if top == 0.0:
+        return 1.0
+    return top * float(np.sqrt(np.mean(np.square(finite / top))))
+
+
+def judge(problem: Problem, analytic: Floats, x: Floats, scale: float, room: Floats, ruler: Ruler) -> Judged:
+    """Compare ``analytic`` with differences of a problem's functions.
+
+    ``x``: where each function's variable stands; ``scale``: a typical magnitude of such variables; ``room``: how far each
+    may be moved (inf where anywhere).
+    """
+    n = len(analytic)
+    numeric = np.full(n, np.nan)
+    verdict = np.full(n, CODE["ok"], dtype=np.int8)
+    reason = [""] * n
+    if not n:
+        return Judged(numeric, verdict, reason)
+    size = np.abs(x)
+
+    def settle(where: Flags, name: str, why: str) -> None:
+        verdict[where] = CODE[name]
+        for i in np.flatnonzero(where):
+            reason[i] = why
+
+    missing, infinite = np.isnan(x), np.isinf(x)
+    settle(infinite, "skipped", "infinite")
+    settle(missing, "undefined", "x")
+    lost = ~np.isfinite(analytic)
+    settle(lost & ~missing, "undefined", "analytic")
+    settle(problem.undefined & ~missing & ~lost, "undefined", "value")
+    todo = np.flatnonzero(~(missing | infinite | lost | problem.undefined))
+    if not len(todo):
+        return Judged(numeric, verdict, reason)
+    reach = np.where(size[todo] > scale * 2.0**-20, size[todo], scale)
+    h = FIRST * reach if ruler.eps is None else ruler.eps * np.maximum(1.0, size[todo])
+    h = rounded(np.minimum(h, room[todo] / 2))
+    pair = problem.pairs(todo, h)
+    central = (pair.plus + pair.minus) / (2 * h)
+    numeric[todo] = np.where(pair.bad_plus | pair.bad_minus, np.nan, central)
+    allowed = ruler.allowed(analytic[todo], central)
+    fuzz = 4 * ruler.unit * pair.size / h
+    smooth = pair.bend / h <= 10 * ruler.atol + 1e-2 * pair.travel / h + 4 * fuzz
+    good = ~pair.bad_plus & ~pair.bad_minus & (np.abs(analytic[todo] - central) <= allowed) & smooth
+    rest = todo[~good]
+    if len(rest):
+        _climb(problem, analytic, size, scale, room, ruler, rest, numeric, verdict, reason)
+    return Judged(numeric, verdict, reason)
+
+
+def rounded(h: Floats) -> Floats:
+    """The next power of two below: x + h is then exact for most x, so that the step taken is the step divided by."""
+    return np.exp2(np.floor(np.log2(h)))
+
+
+def _climb(
+    problem: Problem,
+    analytic: Floats,
+    size: Floats,
+    scale: float,
+    room: Floats,
+    ruler: Ruler,
+    which: Indices,
+    numeric: Floats,
+    verdict: npt.NDArray[np.int8],
+    reason: list[str],
+) -> None:
+    """The ladder, for the functions in ``which``; writes what it finds into the last three."""
+    top = rounded(np.minimum(np.maximum(size[which], scale) / 8, room[which] / 2))
+    low = np.where(size[which] > 0, np.minimum(size[which], scale), scale) * 2.0**-40
+    rungs = int(np.clip(np.ceil(np.max(np.log2(top) - np.log2(low)) / np.log2(RUNG)), 5, _LONGEST))
+    a = analytic[which]
+    found = [problem.pairs(which, top * RUNG**-k) for k in range(rungs)]
+    h = np.stack([top * RUNG**-k for k in range(rungs)])
+
+    def stack(field: str) -> Any:
+        return np.stack([getattr(p, field) for p in found])
+
+    plus, minus, bend, travel = stack("plus") / h, stack("minus") / h, stack("bend") / h, stack("travel") / h
+    fuzz = 4 * ruler.unit * stack("size") / h
+    moved, bad_plus, bad_minus = stack("moved"), stack("bad_plus"), stack("bad_minus")
+    # a step too short to move anything says nothing, unless no step moves anything
+    counts = moved | ~moved.any(axis=0)
+    both = ~bad_plus & ~bad_minus & counts
+    central = (plus + minus) / 2
+    larger = np.concatenate([np.full((1, len(which)), np.inf), bend[:-1]])
+    kinked = both & (bend > ruler.atol + 0.5 * ruler.rtol * travel + 8 * fuzz) & (bend > np.where(np.isfinite(larger), larger, 0) / 3)
+    value, error = _plateau(central, both & ~kinked, fuzz)
+    wide = error > ruler.allowed(a, value)
+    # where one side is missing at every step short enough to matter: the other side, extrapolated to h = 0
+    sided = ~(both[-3:].any(axis=0)) & (counts & (bad_plus != bad_minus))[-3:].any(axis=0)
+    if sided.any():
+        side = np.where(bad_minus, plus, minus)
+        zero = np.concatenate([(RUNG * side[1:] - side[:-1]) / (RUNG - 1), np.full((1, len(which)), np.nan)])
+        one = (bad_plus != bad_minus) & counts
+        one[:-1] &= one[1:]
+        one[-1] = False
+        there, how = _plateau(zero, one, 2 * fuzz)
+        value, error = np.where(sided, there, value), np.where(sided, how, error)
+        wide = error > ruler.allowed(a, value)
+    nowhere = (bad_plus & bad_minus)[-3:].all(axis=0) | ~(both | (bad_plus != bad_minus)).any(axis=0)
+    visible = kinked & (fuzz * 8 < bend)
+    for j, i in enumerate(which):
+        gap = abs(a[j] - value[j])
+        allowed = ruler.atol + ruler.rtol * max(abs(a[j]), abs(value[j]))
+        numeric[i] = value[j]
+        if nowhere[j]:
+            verdict[i], reason[i], numeric[i] = CODE["undefined"], "beside", np.nan
+        elif not wide[j] and gap <= allowed:
+            verdict[i], reason[i] = CODE["ok"], "one-sided" if sided[j] else ""
+        elif problem.infinite[i]:
+            verdict[i], reason[i] = CODE["undefined"], "value"
+        elif not wide[j]:
+            close = gap <= allowed + 3 * error[j]
+            verdict[i], reason[i] = (CODE["noise"], "noise") if close else (CODE["mismatch"], "")
+        elif sided[j]:
+            verdict[i], reason[i] = CODE["nonsmooth"], "edge"
+            numeric[i] = side[-1, j]
+        elif visible[:, j].any():
+            k = int(np.flatnonzero(visible[:, j])[-1])
+            verdict[i], reason[i], numeric[i] = CODE["nonsmooth"], "kink", central[k, j]
+        elif np.isfinite(error[j]) and gap > allowed + 10 * error[j]:
+            verdict[i], reason[i] = CODE["mismatch"], ""
+        else:
+            verdict[i], reason[i] = CODE["noise"], "noise"
+
+
+def _plateau(series: Floats, usable: Flags, fuzz: Floats) -> tuple[Floats, Floats]:
+    """Per column the entry that differs least from both its neighbours, and that difference with the round-off added."""
+    known = np.where(usable, series, np.nan)
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(np.diff(known, axis=0))
+    gap = np.where(np.isnan(gap), np.inf, gap)
+    edge = np.full((1, series.shape[1]), np.inf)
+    error = np.maximum(np.concatenate([edge, gap]), np.concatenate([gap, edge])) + fuzz
+    error = np.where(usable, error, np.inf)
+    best = np.argmin(error, axis=0)
+    columns = np.arange(series.shape[1])
+    value = known[best, columns]
+    fallback = np.where(np.isnan(value), series[len(series) // 2], value)
+    return fallback, error[best, columns]

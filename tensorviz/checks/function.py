@@ -1,0 +1,351 @@
+"""gradcheck: the gradients of a function against differences of the function itself. Imports the engine; no view or widget."""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tensorviz.checks.differences import CODE, Floats, Judged, Ruler
+from tensorviz.checks.local import check_rule
+from tensorviz.checks.problems import Moved
+from tensorviz.checks.report import Block, CheckReport, block, single
+from tensorviz.checks.run import BUDGET, blame_text
+from tensorviz.checks.search import along
+from tensorviz.checks.subject import Subject, agrees, title
+from tensorviz.engine import tensor as tensors
+from tensorviz.engine.backward import reachable, refuse_stale, sweep
+from tensorviz.engine.graph import Node, enable_grad
+from tensorviz.engine.record import Pass
+from tensorviz.engine.tensor import Tensor, tensor
+from tensorviz.errors import CheckError, RuleError
+from tensorviz.trace import Trace
+
+ELEMENTS = 4096
+"""An input of more elements is checked along random directions and at a few elements."""
+_AGAIN = 1.75
+"""The factor of a second cotangent: a rule that is not linear in what it receives gives itself away, even where f returns one number."""
+_SEED = 20_240_229
+
+
+def gradcheck(
+    f: Callable[..., Any], *inputs: Any, eps: float | None = None, atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True
+) -> CheckReport:
+    """Compare the gradients of ``f`` with central differences of ``f``.
+
+    ``inputs``: arrays, Tensors or floats; every float input is checked, in float64 (narrower ones are promoted). Integers
+    among floats are passed on as they are; alone they cannot be checked. ``f`` may return a Tensor or a tuple, list or dict
+    of them. Its outputs are weighted with a random cotangent (1 if f returns one number): rows hold the derivatives of
+    ``sum(cotangent * f)``. A derivative is ok when |a - n| <= atol + rtol max(|a|, |n|). ``eps``: the first step relative to
+    max(1, |x|); chosen from the scale of x if None.
+
+    Leaves ``.grad``, the grad mode, the global random state and the caller's arrays as they were. Returns the report, or
+    raises :class:`CheckError` with its text (and the report as ``.report``); with ``raise_exception=False`` it always returns.
+
+    >>> import numpy as np, tensorviz as tv
+    >>> gradcheck(lambda x: (np.tanh(x) * x).sum(), np.array([0.5, -1.0])).ok
+    True
+    """
+    for name, value in (("eps", eps), ("atol", atol), ("rtol", rtol)):
+        if value is not None and not (float(value) > 0 or (float(value) == 0 and name != "eps")):
+            raise CheckError(f"gradcheck: {name} is a positive number, got {value!r}")
+    ruler = Ruler(atol=float(atol), rtol=float(rtol), eps=None if eps is None else float(eps))
+    with _nothing_left(), enable_grad(), np.errstate(all="ignore"):
+        report = _Call(f, inputs, ruler).report()
+    if raise_exception and not report.ok:
+        error = CheckError(str(report))
+        error.report = report  # type: ignore[attr-defined]
+        raise error
+    return report
+
+
+@contextmanager
+def _nothing_left() -> Generator[None, None, None]:
+    """The global random states as they were, whatever f draws from them."""
+    numpys, pythons = np.random.get_state(), random.getstate()  # noqa: NPY002 - it is the user's legacy state that is protected
+    try:
+        yield
+    finally:
+        np.random.set_state(numpys)  # noqa: NPY002
+        random.setstate(pythons)
+
+
+class _Unsteady(Exception):  # noqa: N818 - a signal inside this module
+    """f returned outputs of other shapes than at the point itself."""
+
+
+class _Call:
+    """One function with its inputs."""
+
+    def __init__(self, f: Callable[..., Any], inputs: Sequence[Any], ruler: Ruler) -> None:
+        self.f, self.given, self.ruler = f, inputs, ruler
+        self.names = _names(f, inputs)
+        self.refused: list[Block] = []
+        self.points: dict[int, Floats] = {}
+        integers = []
+        for k, value in enumerate(inputs):
+            array = _numbers(value)
+            if array is None:
+                continue
+            if array.dtype.kind == "f":
+                self.points[k] = np.array(array, dtype=np.float64)
+            elif array.dtype.kind in "iub":
+                integers.append((k, array.dtype))
+            else:
+                self.refused.append(
+                    single(None, "function", k, self.names[k], "input", f"dtype {array.dtype} has no gradient here: pass real floats")
+                )
+        if not self.points and not self.refused:
+            for k, dtype in integers:
+                self.refused.append(
+                    single(
+                        None,
+                        "function",
+                        k,
+                        self.names[k],
+                        "input",
+                        f"integers have no derivative (dtype {dtype}): pass floats, e.g. 1.0 instead of 1",
+                    )
+                )
+            if not integers:
+                self.refused.append(single(None, "function", None, "f", "input", "no input is an array of floats: there is nothing to move"))
+        self.plain = False
+        """Evaluate f on arrays rather than Tensors: the same numbers, faster."""
+
+    def arguments(self, points: Mapping[int, Floats], make: Callable[[int, Floats], Any]) -> list[Any]:
+        found = []
+        for k, value in enumerate(self.given):
+            if k in points:
+                found.append(make(k, points[k]))
+            elif isinstance(value, Tensor):
+                found.append(tensor(value.numpy()))
+            else:
+                found.append(value.copy() if isinstance(value, np.ndarray) else value)
+        return found
+
+    def value(self, points: Mapping[int, Floats]) -> list[Any]:
+        """The float outputs at other points, as arrays."""
+        made = self.arguments(points, lambda _, x: (x.copy() if x.ndim else x[()]) if self.plain else tensor(x))
+        return [np.array(v.numpy() if isinstance(v, Tensor) else v) for v in _floats(self.f(*made))]
+
+    def flat(self, points: Mapping[int, Floats]) -> Floats:
+        outputs = self.value(points)
+        if [o.shape for o in outputs] != self.shapes:
+            raise _Unsteady
+        if len(outputs) == 1:
+            return np.asarray(outputs[0], dtype=np.float64).reshape(-1)
+        return np.concatenate([np.asarray(o, dtype=np.float64).reshape(-1) for o in outputs])
+
+    def report(self) -> CheckReport:
+        subject = f"gradcheck of {getattr(self.f, '__name__', type(self.f).__name__)}"
+        if self.refused:
+            return CheckReport(self.refused, subject=subject)
+        leaves = {k: tensor(x, requires_grad=True, name=self.names[k]) for k, x in self.points.items()}
+        outputs = _floats(self.f(*self.arguments(self.points, lambda k, _: leaves[k])))
+        arrays = [np.array(o.numpy() if isinstance(o, Tensor) else o) for o in outputs]
+        if not arrays:
+            return CheckReport(
+                [single(None, "function", None, "f", "input", "f returns no floats: integers and booleans have no derivative")], subject=subject
+            )
+        self.shapes = [a.shape for a in arrays]
+        unsteady = self._unsteady(arrays)
+        if unsteady is not None:
+            return CheckReport([unsteady], subject=subject)
+        weights = _cotangent(arrays)
+        # f may cast to a narrow dtype inside; what comes out is then no more exact than that
+        self.ruler = replace(self.ruler, unit=max(float(np.finfo(a.dtype).eps) for a in arrays))
+        try:
+            gradients, trace = self._pull(outputs, leaves, weights)
+            again, _ = self._pull(outputs, leaves, [w * _AGAIN for w in weights])
+        except RuleError as error:
+            return CheckReport([single(None, "function", None, "f", "mismatch", str(error))], subject=subject)
+        base = np.concatenate([a.astype(np.float64).reshape(-1) for a in arrays])
+        flat_weights = np.concatenate([w.reshape(-1) for w in weights])
+        blocks = []
+        try:
+            for k, x in self.points.items():
+                if x.size:
+                    blocks.append(self._operand(k, x, leaves[k], gradients[k], again[k] / _AGAIN, base, flat_weights, trace))
+        except _Unsteady:
+            return CheckReport([single(None, "function", None, "f", "input", "the shape of the result changes as an input moves")], subject=subject)
+        unsteady = self._unsteady(arrays)
+        if unsteady is not None:
+            return CheckReport([unsteady], subject=subject)
+        blame, said, notes = self._blame(trace, blocks)
+        return CheckReport(blocks, blame=blame, blame_text=said, subject=subject, notes=notes, trace=trace)
+
+    def _unsteady(self, arrays: list[Any]) -> Block | None:
+        """A row that says so if f does not give the same outputs every time; also finds out whether f may run on arrays."""
+        for _ in range(2):
+            outputs = self.value(self.points)
+            if [o.shape for o in outputs] != self.shapes or not all(agrees(a, b) for a, b in zip(outputs, arrays, strict=True)):
+                if self.plain:
+                    self.plain = False
+                    return self._unsteady(arrays)
+                return single(
+                    None,
+                    "function",
+                    None,
+                    "f",
+                    "nondeterministic",
+                    "f gives another result each time it is called with the same inputs: fix its seed, or pass the random numbers in",
+                )
+        if not self.plain:
+            self.plain = True
+            try:
+                outputs = self.value(self.points)
+            except Exception:  # noqa: BLE001 - f needs Tensors, for whatever reason; then it gets them
+                self.plain = False
+            else:
+                self.plain = len(outputs) == len(arrays) and all(
+                    a.dtype == b.dtype and a.shape == b.shape and np.array_equal(a, b, equal_nan=True) for a, b in zip(outputs, arrays, strict=True)
+                )
+        return None
+
+    def _pull(self, outputs: Sequence[Any], leaves: Mapping[int, Tensor], weights: Sequence[Floats]) -> tuple[dict[int, Floats], Trace]:
+        """The gradients of the leaves, by input, and the record of the pass; ``.grad`` of nothing is touched."""
+        roots = [(o._current(), w) for o, w in zip(outputs, weights, strict=True) if isinstance(o, Tensor) and o.requires_grad]
+        nodes = [n for n, _ in roots]
+        seeds = [np.array(w, dtype=n.value.dtype)[()] for n, w in roots]
+        totals: dict[Node, Any] = {}
+        for node, seed in zip(nodes, seeds, strict=True):
+            totals[node] = totals[node] + seed if node in totals else seed
+        ops, _ = reachable(nodes)
+        if tensors.changes.any:
+            refuse_stale(ops)
+        pulled: list[tuple[Any, ...]] = []
+        sweep(ops, totals, pulled)
+        gradients = {}
+        for k, leaf in leaves.items():
+            total = totals.get(leaf._current())
+            gradients[k] = np.zeros(leaf.shape) if total is None else np.array(total, dtype=np.float64)
+        return gradients, Trace(Pass(nodes, seeds, ops, pulled, [], {}).build)
+
+    def _operand(self, k: int, x: Floats, leaf: Tensor, gradient: Floats, again: Floats, base: Floats, weights: Floats, trace: Trace) -> Block:
+        points = dict(self.points)
+
+        def f(value: Floats) -> Floats:
+            points[k] = value
+            return self.flat(points)
+
+        def problem(moves: Any) -> Moved:
+            return Moved(f, x, moves, weights, base)
+
+        room = np.full(x.size, np.inf)
+        rng = np.random.default_rng([_SEED, k])
+        judged, where, analytic, note = along(problem, gradient, x, room, self.ruler, cost=1.0, budget=ELEMENTS, rng=rng)
+        at = np.asarray(where)
+        analytic = _linear(judged, at, analytic, again.reshape(-1), self.ruler)
+        try:
+            node: int | None = trace.node(leaf).id
+        except KeyError:
+            node = None
+            lost = "no gradient reaches this input, though the result depends on it: the graph is cut between them"
+            judged.reason = [lost if v == CODE["mismatch"] else r for v, r in zip(judged.verdict, judged.reason, strict=True)]
+        return block(
+            node,
+            "function",
+            k,
+            f"input {k}" if self.names[k].startswith("input") else f"input {k}, {self.names[k]}",
+            x.shape,
+            where,
+            analytic,
+            judged,
+            self.ruler,
+            note,
+        )
+
+    def _blame(self, trace: Trace, blocks: list[Block]) -> tuple[int | None, str, tuple[str, ...]]:
+        """Where a mismatch comes from: the node whose rule is wrong by itself, or what cuts the graph."""
+        if not any(b.code == CODE["mismatch"] for b in blocks):
+            return None, "", ()
+        data = trace.data
+        subject = Subject(data, self.ruler, BUDGET, _SEED)
+        found = [b for n in reversed(data.nodes) for b in check_rule(subject, n.id) if b.code == CODE["mismatch"]]
+        if found:
+            blame = found[0].node
+            return blame, blame_text(data, found, blame), ()
+        cuts = [n for n in data.nodes if n.kind == "detached"]
+        if cuts:
+            where = f" ({cuts[0].source})" if cuts[0].source else ""
+            return (
+                None,
+                "",
+                (
+                    f"Every rule is right by itself. The graph is cut at {title(cuts[0])}, node {cuts[0].id}{where}: differences see what flows there, the gradient does not.",
+                ),
+            )
+        return (
+            None,
+            "",
+            ("Every rule is right by itself, so part of what f computes is not in the graph: plain arrays, .data, .numpy() or no_grad inside f.",),
+        )
+
+
+def _linear(judged: Judged, where: Any, analytic: Floats, again: Floats, ruler: Ruler) -> Floats:
+    """The analytic values, with those of a second cotangent in their place where the two contradict each other."""
+    elements = where >= 0
+    other = np.where(elements, again[where], analytic)
+    with np.errstate(invalid="ignore"):
+        off = np.abs(other - analytic) > ruler.allowed(analytic, other)
+    for i in np.flatnonzero(off & (judged.verdict != CODE["undefined"])):
+        judged.verdict[i] = CODE["mismatch"]
+        judged.reason[i] = (
+            f"the gradient is not linear in the cotangent: {_AGAIN} times as large a cotangent gives {other[i] / analytic[i] * _AGAIN if analytic[i] else np.inf:.4g} times the gradient"
+        )
+        if abs(analytic[i] - judged.numeric[i]) <= abs(other[i] - judged.numeric[i]):
+            analytic = np.where(np.arange(len(analytic)) == i, other, analytic)
+    return analytic
+
+
+def _numbers(value: Any) -> Any:
+    """An input as an array; None for what is no array of numbers (a string, an object, None)."""
+    if isinstance(value, Tensor):
+        return value.numpy()
+    if isinstance(value, (np.ndarray, np.generic, bool, int, float, complex)):
+        array = np.asarray(value)
+        return array if array.dtype.kind in "fiubc" else None
+    if isinstance(value, (list, tuple)) and value:
+        try:
+            array = np.asarray(value)
+        except ValueError:
+            return None
+        return array if array.dtype.kind == "f" else None
+    return None
+
+
+def _names(f: Callable[..., Any], inputs: Sequence[Any]) -> list[str]:
+    try:
+        parameters = [p.name for p in inspect.signature(f).parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    except (TypeError, ValueError):
+        parameters = []
+    return [
+        (value.name if isinstance(value, Tensor) and value.name else parameters[k] if k < len(parameters) else f"input {k}")
+        for k, value in enumerate(inputs)
+    ]
+
+
+def _floats(result: Any) -> list[Any]:
+    """The float outputs in whatever f returned, in order."""
+    if isinstance(result, Mapping):
+        return [v for part in result.values() for v in _floats(part)]
+    if isinstance(result, (tuple, list)):
+        return [v for part in result for v in _floats(part)]
+    if isinstance(result, Tensor):
+        return [result] if result.dtype.kind == "f" else []
+    if isinstance(result, (np.ndarray, np.generic, float)):
+        return [result] if np.asarray(result).dtype.kind == "f" else []
+    return []
+
+
+def _cotangent(arrays: Sequence[Any]) -> list[Floats]:
+    """1 for a single number; otherwise random weights of both signs, none near zero."""
+    if sum(a.size for a in arrays) == 1:
+        return [np.ones(a.shape) for a in arrays]
+    rng = np.random.default_rng(_SEED)
+    return [rng.uniform(0.5, 1.5, a.shape) * rng.choice([-1.0, 1.0], a.shape) for a in arrays]

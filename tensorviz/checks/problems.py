@@ -1,0 +1,111 @@
+"""What is differentiated numerically: a function of one array moved element by element, along directions, or everywhere at once. Imports nothing of ours but its neighbour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorviz.checks.differences import Flags, Floats, Indices, Pair, contract, spread
+
+Move = int | Floats
+"""A flat index (that element moves by t) or an array (x moves by t times it)."""
+
+_STACK = 2_000_000
+"""Outputs held at a time while many functions are evaluated: 16 MB."""
+
+
+class Moved:
+    """The weighted sum of ``f``'s outputs as ``x`` moves along each of ``moves``.
+
+    ``f`` takes an array of x's shape (its own: it may keep it) and gives the outputs as a flat float64 array.
+    """
+
+    def __init__(self, f: Callable[[Any], Floats], x: Floats, moves: Sequence[Move], weights: Floats, base: Floats | None = None) -> None:
+        self.f, self.x, self.moves, self.weights = f, x, moves, weights
+        self.base = f(x.copy()) if base is None else base
+        weighted = self.weights != 0
+        self.undefined: Flags = np.full(len(moves), bool(np.any(np.isnan(self.base) & weighted)))
+        self.infinite: Flags = np.full(len(moves), bool(np.any(np.isinf(self.base) & weighted)))
+
+    def at(self, move: Move, t: float) -> Floats:
+        x = self.x.copy()
+        if isinstance(move, int):
+            x.reshape(-1)[move] += t
+        else:
+            x += t * move
+        return self.f(x)
+
+    def pairs(self, which: Indices, h: Floats) -> Pair:
+        base, outputs = self.base, len(self.base)
+        chunk = max(1, _STACK // max(1, outputs))
+        parts = []
+        for start in range(0, len(which), chunk):
+            numbers, steps = which[start : start + chunk], h[start : start + chunk]
+            plus, minus = np.empty((len(numbers), outputs)), np.empty((len(numbers), outputs))
+            self.fill(numbers, steps, plus, minus)
+            parts.append(contract(base, plus, minus, self.weights))
+        return parts[0] if len(parts) == 1 else _joined(parts)
+
+    def fill(self, which: Indices, h: Floats, plus: Floats, minus: Floats) -> None:
+        for row, (i, t) in enumerate(zip(which.tolist(), h.tolist(), strict=True)):
+            plus[row] = self.at(self.moves[i], t)
+            minus[row] = self.at(self.moves[i], -t)
+
+
+def _joined(parts: Sequence[Pair]) -> Pair:
+    return Pair(*(np.concatenate([getattr(p, field) for p in parts]) for field in Pair.__dataclass_fields__))
+
+
+class Everywhere:
+    """An elementwise ``f`` of an operand that is broadcast to the outputs: one evaluation moves every element.
+
+    Functions are numbered by the operand's flat index; ``axes`` are those of the result that the operand grew.
+    """
+
+    def __init__(self, f: Callable[[Any], Floats], x: Floats, weights: Floats, axes: tuple[int, ...], base: Floats) -> None:
+        self.f, self.shape, self.weights, self.axes, self.base = f, x.shape, weights, axes, base
+        self.x = np.broadcast_to(x, base.shape)
+        weighted = weights != 0
+        self.undefined: Flags = self._any(np.isnan(base) & weighted)
+        self.infinite: Flags = self._any(np.isinf(base) & weighted)
+
+    def _any(self, flags: Flags) -> Flags:
+        return flags.any(axis=self.axes).reshape(-1)
+
+    def pairs(self, which: Indices, h: Floats) -> Pair:
+        steps = np.zeros(self.shape)
+        steps.reshape(-1)[which] = h
+        grown = np.broadcast_to(steps, self.base.shape)
+        fields: tuple[Any, ...] = spread(self.base, self.f(self.x + grown), self.f(self.x - grown), self.weights)
+        summed: list[Any] = [(self._any(v) if v.dtype == bool else v.sum(axis=self.axes).reshape(-1))[which] for v in fields]
+        return Pair(*summed)
+
+
+def is_elementwise(f: Callable[[Any], Floats], x: Floats, base: Floats) -> bool:
+    """Whether output i of ``f`` depends on element i of ``x`` alone, found by trying.
+
+    For every bit of the index, the elements that have it are moved, then those that have it not: any two elements differ
+    in some bit, so that each influence of one on another's output is seen once at least (where it is not zero, which
+    does not matter to a derivative).
+    """
+    if base.shape != x.shape:
+        return False
+    numbers = np.arange(x.size).reshape(x.shape)
+    step = 2.0**-17 * np.maximum(np.abs(x), 1.0)
+    for bit in range(max(1, int(x.size - 1).bit_length())):
+        for chosen in ((numbers >> bit) & 1 == 1, (numbers >> bit) & 1 == 0):
+            moved = f(np.where(chosen, x + step, x))
+            same = (moved == base) | (np.isnan(moved) & np.isnan(base))
+            if not np.all(same | chosen):
+                return False
+    return True
+
+
+def directions(x: Floats, scale: float, count: int, rng: np.random.Generator) -> list[Floats]:
+    """Random directions that move each element in proportion to its size, and zeros in proportion to the others'."""
+    size = np.abs(x)
+    tiny = (size < 1e-4 * scale) & (size > 0)
+    step = np.where(tiny, size, np.maximum(size, 0.3 * scale))
+    return [step * rng.choice([-1.0, 1.0], x.shape) * rng.uniform(0.5, 1.0, x.shape) for _ in range(count)]

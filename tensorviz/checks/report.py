@@ -1,0 +1,289 @@
+"""What a check found: rows, verdicts and blame, as data, text and HTML. Imports no view."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from tensorviz.checks.differences import CODE, REASONS, VERDICTS, Floats, Judged, Ruler
+
+if TYPE_CHECKING:
+    from tensorviz.trace import Trace
+
+Verdict = Literal["mismatch", "undefined", "nondeterministic", "input", "nonsmooth", "noise", "skipped", "ok"]
+Scope = Literal["local", "sum", "global", "function"]
+
+KEEP = 256
+"""Rows kept of one array: all of a small one, the worst of a large one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRow:
+    """One derivative, computed twice."""
+
+    node: int | None
+    """The node that is checked: on local rows the op whose rule it is, otherwise the node whose gradient it is."""
+    scope: Scope
+    """``local``: one op's rule alone. ``global``: a node's gradient against the root. ``sum``: a gradient against its shares. ``function``: a row of gradcheck."""
+    slot: int | None
+    """On local rows the argument position in the op."""
+    operand: int | None
+    """The same; on rows of gradcheck the position of the input."""
+    index: tuple[int, ...] | None
+    """The element; None for a random direction."""
+    analytic: float
+    numeric: float
+    error: float
+    """|analytic - numeric| / max(|analytic|, |numeric|), 0 where both are 0; NaN where there is no numeric value."""
+    verdict: Verdict
+    reason: str
+    title: str
+    """The node in words: its name, otherwise its op, and the operand's name on local rows."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """The rows of one array: of one share, of one node's gradient, of one input."""
+
+    node: int | None
+    scope: Scope
+    slot: int | None
+    title: str
+    shape: tuple[int, ...]
+    where: tuple[int, ...]
+    """Per row the flat index, or -1 for a random direction."""
+    analytic: Floats
+    numeric: Floats
+    codes: Any
+    """Per row the position in VERDICTS."""
+    reasons: tuple[str, ...]
+    counts: Mapping[str, int]
+    """How many of the derivatives that were compared have each verdict; more than there are rows where only the worst are kept."""
+    note: str = ""
+    """How it was checked, where not element by element."""
+    ranks: Floats = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def code(self) -> int:
+        """The worst verdict's position in VERDICTS."""
+        return min((CODE[name] for name, count in self.counts.items() if count), default=CODE["ok"])
+
+    def row(self, k: int) -> CheckRow:
+        a, n = float(self.analytic[k]), float(self.numeric[k])
+        at = self.where[k]
+        index = None if at < 0 else tuple(int(i) for i in np.unravel_index(at, self.shape))
+        verdict: Any = VERDICTS[self.codes[k]]
+        return CheckRow(self.node, self.scope, self.slot, self.slot, index, a, n, relative(a, n), verdict, self.reasons[k], self.title)
+
+    def rows(self) -> Iterator[CheckRow]:
+        return (self.row(k) for k in range(len(self.where)))
+
+    @cached_property
+    def worst(self) -> CheckRow:
+        return self.row(min(range(len(self.where)), key=lambda k: (int(self.codes[k]), -float(self.ranks[k]))))
+
+
+def relative(a: float, n: float) -> float:
+    """|a - n| / max(|a|, |n|); 0 where both are 0.
+
+    >>> relative(0.0, 0.0), relative(3.0, 4.0), relative(0.0, 1e-12)
+    (0.0, 0.25, 1.0)
+    """
+    top = max(abs(a), abs(n))
+    if top == 0.0:
+        return 0.0
+    if math.isinf(top):
+        return math.nan
+    return abs(a - n) / top
+
+
+def block(
+    node: int | None,
+    scope: Scope,
+    slot: int | None,
+    title: str,
+    shape: tuple[int, ...],
+    where: Any,
+    analytic: Floats,
+    judged: Judged,
+    ruler: Ruler,
+    note: str = "",
+) -> Block:
+    """A block from what was judged, with the worst KEEP rows."""
+    with np.errstate(invalid="ignore"):
+        ranks = np.abs(analytic - judged.numeric) / ruler.allowed(analytic, judged.numeric)
+    ranks = np.where(np.isnan(ranks), 0.0, ranks)
+    counts = {name: int(np.sum(judged.verdict == CODE[name])) for name in VERDICTS}
+    kept = np.arange(len(analytic))
+    if len(kept) > KEEP:
+        kept = np.sort(np.lexsort((-ranks, judged.verdict))[:KEEP])
+    return Block(
+        node,
+        scope,
+        slot,
+        title,
+        shape,
+        tuple(int(where[k]) for k in kept),
+        analytic[kept],
+        judged.numeric[kept],
+        judged.verdict[kept],
+        tuple(REASONS.get(judged.reason[k], judged.reason[k]) for k in kept),
+        {name: count for name, count in counts.items() if count},
+        note,
+        ranks[kept],
+    )
+
+
+def single(node: int | None, scope: Scope, slot: int | None, title: str, verdict: Verdict, reason: str) -> Block:
+    """One row without numbers, for what could not be compared."""
+    nan = np.array([math.nan])
+    return Block(node, scope, slot, title, (), (-1,), nan, nan, np.array([CODE[verdict]], dtype=np.int8), (reason,), {verdict: 1}, "", np.zeros(1))
+
+
+class CheckReport:
+    """The outcome of :meth:`Trace.check` or :func:`gradcheck`. True where nothing is wrong.
+
+    ``kind`` is the worst verdict; mismatch, undefined, nondeterministic and input make ``ok`` False.
+    """
+
+    def __init__(
+        self,
+        blocks: list[Block],
+        *,
+        blame: int | None = None,
+        blame_text: str = "",
+        subject: str = "",
+        notes: tuple[str, ...] = (),
+        trace: Trace | None = None,
+    ) -> None:
+        self.blocks = tuple(blocks)
+        self.blame = blame
+        """Id of the node whose rule is wrong (nearest the root if several are), or None."""
+        self.blame_text = blame_text
+        self.subject = subject
+        self.notes = notes
+        self.trace = trace
+        """Of gradcheck: the record of the pass that was checked."""
+
+    @cached_property
+    def rows(self) -> tuple[CheckRow, ...]:
+        """Every derivative that was compared; of a large array the worst ones."""
+        return tuple(row for b in self.blocks for row in b.rows())
+
+    @property
+    def worst(self) -> CheckRow | None:
+        """The row to look at first; None without rows."""
+        found = [(b.code, -float(np.max(b.ranks, initial=0.0)), k) for k, b in enumerate(self.blocks) if b.where]
+        return self.blocks[min(found)[2]].worst if found else None
+
+    @property
+    def kind(self) -> Verdict:
+        """The worst verdict."""
+        kind: Any = VERDICTS[min((b.code for b in self.blocks), default=CODE["ok"])]
+        return kind  # type: ignore[no-any-return]
+
+    @property
+    def ok(self) -> bool:
+        return CODE[self.kind] > CODE["input"]
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def for_node(self, node: int) -> tuple[CheckRow, ...]:
+        """The worst row of each of a node's blocks: its gradient, the sum of its shares, each slot of its rule."""
+        return tuple(b.worst for b in self.blocks if b.node == node and b.where)
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """How many derivatives have each verdict, worst first."""
+        found = dict.fromkeys(VERDICTS, 0)
+        for b in self.blocks:
+            for name, count in b.counts.items():
+                found[name] += count
+        return {name: count for name, count in found.items() if count}
+
+    @property
+    def headline(self) -> str:
+        """The outcome in one sentence."""
+        total = sum(self.counts.values())
+        if not total:
+            return f"{self.subject}: nothing to compare"
+        told = ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
+        return f"{self.subject}: {self.kind} ({told})"
+
+    def _lines(self, most: int) -> tuple[list[tuple[str, ...]], int]:
+        """Table cells, worst block first, and how many blocks are left out."""
+        order = sorted(range(len(self.blocks)), key=lambda k: (self.blocks[k].code, k))
+        shown = [self.blocks[k] for k in order if self.blocks[k].where]
+        lines: list[tuple[str, ...]] = []
+        for b in shown[:most]:
+            row = b.worst
+            empty = row.index is None and not b.shape and math.isnan(row.analytic)
+            index = "" if empty else "direction" if row.index is None else str(list(row.index))
+            told = "; ".join(part for part in (row.reason, b.note) if part)
+            numbers = ("", "", "") if empty else (figure(row.analytic), figure(row.numeric), short(row.error))
+            at = "" if b.node is None else str(b.node)
+            lines.append((str(row.verdict), str(row.scope), at, b.title, index, *numbers, f"{sum(b.counts.values()):,}", told))
+        return lines, max(0, len(shown) - most)
+
+    _HEAD = ("verdict", "check", "node", "of", "worst at", "analytic", "numeric", "error", "compared", "reason")
+
+    def text(self, most: int = 40) -> str:
+        """The report as a table of text: one line per array, worst first."""
+        lines, left = self._lines(most)
+        parts = [self.headline]
+        if self.blame_text:
+            parts.append(self.blame_text)
+        parts.extend(self.notes)
+        if lines:
+            widths = [max(len(line[c]) for line in [self._HEAD, *lines]) for c in range(len(self._HEAD))]
+            right = {2, 5, 6, 7, 8}
+            for line in [self._HEAD, *lines]:
+                parts.append(
+                    "  ".join(cell.rjust(w) if c in right else cell.ljust(w) for c, (cell, w) in enumerate(zip(line, widths, strict=True))).rstrip()
+                )
+        if left:
+            parts.append(f"… {left:,} more arrays, none worse")
+        return "\n".join(parts)
+
+    __str__ = text
+
+    def __repr__(self) -> str:
+        return f"<CheckReport {self.headline}>"
+
+    def _repr_html_(self) -> str:
+        lines, left = self._lines(40)
+        style = "text-align:left;padding:2px 10px 2px 0;vertical-align:top"
+        color = {True: "#b00020", False: "inherit"}
+
+        def cells(tag: str, line: tuple[str, ...], bad: bool = False) -> str:
+            return "".join(
+                f'<{tag} style="{style}{f";color:{color[bad]};font-weight:600" if c == 0 else ""}">{html.escape(cell)}</{tag}>'
+                for c, cell in enumerate(line)
+            )
+
+        said = "".join(f"<div>{html.escape(part)}</div>" for part in (self.blame_text, *self.notes) if part)
+        body = "".join(f"<tr>{cells('td', line, CODE[line[0]] <= CODE['input'])}</tr>" for line in lines)
+        more = f"<div>… {left:,} more arrays, none worse</div>" if left else ""
+        table = (
+            f'<table style="border-collapse:collapse"><thead><tr>{cells("th", self._HEAD)}</tr></thead><tbody>{body}</tbody></table>' if lines else ""
+        )
+        return f"<div><strong>{html.escape(self.headline)}</strong>{said}{table}{more}</div>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text("CheckReport(...)" if cycle else self.text())
+
+
+def figure(value: float) -> str:
+    """A number with seven digits: enough to see a difference of one in a thousand, and of one in a million."""
+    return format(value, ".7g")
+
+
+def short(value: float) -> str:
+    return format(value, ".1e") if value else "0"

@@ -1,0 +1,250 @@
+"""Checks a whole trace: lays out the jobs, spreads them over an executor if there is one, and puts the blame. Imports no view or widget."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, Future, as_completed
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from tensorviz.checks.differences import CODE, Ruler
+from tensorviz.checks.local import check_rule
+from tensorviz.checks.replayed import check_gradient, check_total, price
+from tensorviz.checks.report import Block, CheckReport, single
+from tensorviz.checks.subject import Subject, title
+from tensorviz.engine.op import REGISTRY
+from tensorviz.errors import CheckError, TensorvizError
+from tensorviz.trace import Trace, TraceData
+
+BUDGET = 2.0**18
+"""Array elements that may be computed for one array before it is sampled instead: about a millisecond's work."""
+WHOLE = 2.0**14
+"""How many budgets all global checks together may take: about twenty seconds. Beyond it leaves go first, the rest is skipped, and said to be."""
+
+Kind = Literal["local", "sum", "global"]
+Progress = Callable[[int, int], Any]
+
+
+class Job(NamedTuple):
+    """One piece of work: a kind of check of one node."""
+
+    kind: Kind
+    node: int
+
+
+_WORK = {"local": check_rule, "sum": check_total, "global": check_gradient}
+
+
+def check(
+    trace: Trace,
+    *,
+    nodes: Any = "all",
+    eps: float | None = None,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    budget: float | None = BUDGET,
+    executor: Executor | None = None,
+    progress: Progress | bool | None = None,
+    seed: int = 0,
+) -> CheckReport:
+    """Compare every gradient in a trace with finite differences, op by op (*local*) and from the root (*global*).
+
+    A local row compares one share of one op with central differences of that op's forward alone, at the recorded operands,
+    weighted with the recorded gradient of its result. A global row compares the gradient of a node with central differences
+    of the root, found by replaying what lies downstream. A derivative is ok when |a - n| <= atol + rtol max(|a|, |n|).
+    float32 is replayed in float64.
+
+    ``nodes``: ``"all"``, or keys as :meth:`Trace.node` takes them. ``eps``: the first step relative to max(1, |x|), chosen
+    from the scale of x if None. ``budget``: array elements that may be computed to check one array element by element;
+    beyond it two random directions and a few elements are checked (None: always every element). ``executor``: any
+    :class:`concurrent.futures.Executor`; the rows do not depend on it. ``progress``: called with (done, total), or True
+    for a line of text on stderr. ``seed``: of the random directions.
+
+    >>> import tensorviz as tv
+    >>> x = tv.tensor([1.0, 2.0, 3.0], requires_grad=True, name="x")
+    >>> report = check((x * x).sum().backward())
+    >>> report.ok, report.kind, report.blame
+    (True, 'ok', None)
+    """
+    data = trace.data
+    ruler = Ruler(
+        atol=_positive("atol", atol, zero=True), rtol=_positive("rtol", rtol, zero=True), eps=None if eps is None else _positive("eps", eps)
+    )
+    subject = Subject(data, ruler, np.inf if budget is None else _positive("budget", budget), int(seed))
+    jobs, skipped = _jobs(subject, _chosen(trace, nodes), WHOLE * subject.budget)
+    tell = _teller(progress)
+    notes: list[str] = []
+    blocks = _spread(subject, jobs, executor, tell, notes) if executor is not None else _here(subject, jobs, tell)
+    return report_of(subject, [*blocks, *skipped], notes=tuple(notes))
+
+
+def report_of(subject: Subject, blocks: list[Block], notes: tuple[str, ...] = ()) -> CheckReport:
+    """The report of a trace's blocks, with the blame."""
+    data = subject.data
+    wrong = sorted({b.node for b in blocks if b.scope in ("local", "sum") and b.node is not None and b.code == CODE["mismatch"]})
+    blame = wrong[-1] if wrong else None
+    blocks = [_excused(subject, b, wrong) for b in blocks]
+    root = ", ".join(data.nodes[r].title for r in data.roots[:3])
+    return CheckReport(blocks, blame=blame, blame_text=blame_text(data, blocks, blame), subject=f"check of {root}", notes=notes)
+
+
+def blame_text(data: TraceData, blocks: Iterable[Block], blame: int | None) -> str:
+    """One sentence: which rule is wrong, where it was used, and by what factor."""
+    if blame is None:
+        return ""
+    node = data.nodes[blame]
+    found = [b for b in blocks if b.node == blame and b.scope in ("local", "sum") and b.code == CODE["mismatch"]]
+    worst = found[0].worst
+    where = f" ({node.source})" if node.source else ""
+    if found[0].scope == "sum":
+        return f"The gradient of {title(node)}, node {blame}{where}, is not the sum of its shares: analytic {worst.analytic:.6g}, numeric {worst.numeric:.6g}."
+    slot = worst.slot or 0
+    name = node.slots[slot] if slot < len(node.slots) else str(slot)
+    compared = sum(found[0].counts.values())
+    share = f"{found[0].counts['mismatch']:,} of {compared:,} derivatives differ, " if compared > 1 else ""
+    return f"The backward rule of {node.op} for operand {name} is wrong at node {blame}{where}: {share}the worst is analytic {worst.analytic:.6g}, numeric {worst.numeric:.6g}."
+
+
+def _excused(subject: Subject, b: Block, wrong: Sequence[int]) -> Block:
+    """A global mismatch of a narrow dtype, where every rule downstream is right: round-off that grew on its way."""
+    if b.scope != "global" or b.node is None or b.code != CODE["mismatch"] or subject.double:
+        return b
+    if any(i > b.node for i in wrong):
+        return b
+    reason = "round-off of the recorded dtype, grown on the way from the root: every rule downstream is right"
+    mismatch = b.codes == CODE["mismatch"]
+    counts = dict(b.counts)
+    counts["noise"] = counts.get("noise", 0) + counts.pop("mismatch")
+    return replace(
+        b,
+        codes=np.where(mismatch, CODE["noise"], b.codes),
+        reasons=tuple(reason if m else r for m, r in zip(mismatch, b.reasons, strict=True)),
+        counts=counts,
+    )
+
+
+def _positive(name: str, value: Any, *, zero: bool = False) -> float:
+    number = float(value)
+    if not (number > 0 or (zero and number == 0)):
+        raise CheckError(f"check: {name} is a positive number, got {value!r}")
+    return number
+
+
+def _chosen(trace: Trace, nodes: Any) -> list[int]:
+    if isinstance(nodes, str) and nodes == "all":
+        return list(range(len(trace.nodes)))
+    keys = nodes if isinstance(nodes, (list, tuple, set, frozenset, range)) else [nodes]
+    return sorted({trace.node(key).id for key in keys})
+
+
+def _jobs(subject: Subject, chosen: list[int], allowance: float) -> tuple[list[Job], list[Block]]:
+    """The work, newest node first, and blocks for what does not fit into the allowance."""
+    nodes = subject.nodes
+    picked = set(chosen)
+    rules = picked | {c for i in chosen for c in subject.exact.consumers[i]}
+    reached = [i for i in chosen if nodes[i].shares]
+    prices = {i: price(subject, i) for i in reached} if len(nodes) <= 2000 else _bounds(subject, reached)
+    spent, affordable = 0.0, set()
+    for i in sorted(reached, key=lambda i: (nodes[i].kind == "op", prices[i])):
+        spent += prices[i]
+        if spent <= allowance:
+            affordable.add(i)
+    jobs = []
+    for i in sorted(rules | picked, reverse=True):
+        if i in rules and nodes[i].kind == "op" and nodes[i].cotangent is not None:
+            jobs.append(Job("local", i))
+        if i in picked and nodes[i].shares:
+            jobs.append(Job("sum", i))
+            if i in affordable:
+                jobs.append(Job("global", i))
+    reason = "too much to replay: all global checks together would pass 2**14 budgets; name it in nodes=, or raise budget="
+    return jobs, [single(i, "global", None, title(nodes[i]), "skipped", reason) for i in reached if i not in affordable]
+
+
+def _bounds(subject: Subject, ids: list[int]) -> dict[int, float]:
+    """Prices of a large graph, from above: as if everything younger lay downstream."""
+    younger = np.cumsum([subject.cost(n.id) for n in reversed(subject.nodes)])[::-1]
+    return {i: float(2 * younger[i] * min(subject.nodes[i].value.size, 6)) for i in ids}
+
+
+def _here(subject: Subject, jobs: Sequence[Job], tell: Progress | None) -> list[Block]:
+    blocks: list[Block] = []
+    for done, job in enumerate(jobs, 1):
+        blocks += _WORK[job.kind](subject, job.node)
+        if tell is not None:
+            tell(done, len(jobs))
+    return blocks
+
+
+def work(data: TraceData, ruler: Ruler, budget: float, seed: int, jobs: Sequence[Job]) -> list[list[Block]]:
+    """Some jobs, in whatever process this runs: one list of blocks per job."""
+    subject = Subject(data, ruler, budget, seed)
+    return [_WORK[job.kind](subject, job.node) for job in jobs]
+
+
+def _spread(subject: Subject, jobs: list[Job], executor: Executor, tell: Progress | None, notes: list[str]) -> list[Block]:
+    """The jobs in chunks over an executor; what only this process knows, and what a worker loses, is done here."""
+    results: dict[int, list[Block]] = {}
+    own = {n.id for n in subject.nodes if n.kind == "op" and not _importable(n.op)}
+    tainted = own | ({i for i in range(len(subject.nodes)) if own and not own.isdisjoint(subject.exact.downstream([i]))} if own else set())
+    away = [k for k, job in enumerate(jobs) if job.node not in (own if job.kind != "global" else tainted)]
+    count = max(1, 4 * int(getattr(executor, "_max_workers", 0) or 8))
+    size = max(1, -(-len(away) // count))
+    # neighbours in the graph cost about the same: dealing them out evens the chunks
+    chunks = [away[start :: -(-len(away) // size)] for start in range(-(-len(away) // size))] if away else []
+    futures: dict[Future[list[list[Block]]], list[int]] = {}
+    failed: list[tuple[list[int], BaseException]] = []
+    for chunk in chunks:
+        try:
+            futures[executor.submit(work, subject.data, subject.ruler, subject.budget, subject.seed, [jobs[k] for k in chunk])] = chunk
+        except Exception as error:  # noqa: BLE001 - a broken pool raises its own kinds; the work is done here instead, and said
+            failed.append((chunk, error))
+    done = 0
+
+    def finished(ks: Sequence[int], found: Sequence[list[Block]]) -> None:
+        nonlocal done
+        results.update(zip(ks, found, strict=True))
+        done += len(ks)
+        if tell is not None:
+            tell(done, len(jobs))
+
+    sent = set(away)
+    for k, job in enumerate(jobs):
+        if k not in sent:
+            finished([k], [_WORK[job.kind](subject, job.node)])
+    for future in as_completed(futures):
+        chunk = futures[future]
+        try:
+            finished(chunk, future.result())
+        except TensorvizError:
+            raise
+        except Exception as error:  # noqa: BLE001 - same: a lost worker, or a trace that does not pickle
+            failed.append((chunk, error))
+    for chunk, lost in failed:
+        notes.append(
+            f"{len(chunk)} piece(s) of work came back from the executor undone ({type(lost).__name__}: {lost}); they were done in this process"
+        )
+        for k in chunk:
+            finished([k], [_WORK[jobs[k].kind](subject, jobs[k].node)])
+    return [b for k in range(len(jobs)) for b in results[k]]
+
+
+def _importable(name: str) -> bool:
+    op = REGISTRY.get(name)
+    return op is not None and type(op).__module__.startswith("tensorviz.ops.") and not type(op).__module__.endswith("custom")
+
+
+def _teller(progress: Progress | bool | None) -> Progress | None:
+    if progress is None or progress is False:
+        return None
+    if progress is not True:
+        return progress
+
+    def line(done: int, total: int) -> None:
+        sys.stderr.write(f"\rchecked {done:,} of {total:,}" + ("\n" if done == total else ""))
+        sys.stderr.flush()
+
+    return line

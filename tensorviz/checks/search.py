@@ -1,0 +1,115 @@
+"""Which derivatives of an array are compared: all, or random directions, sampled elements, and the culprit of a direction that does not fit. Imports its neighbours only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tensorviz.checks.differences import CODE, Floats, Judged, Problem, Ruler, judge, scale_of
+from tensorviz.checks.problems import Everywhere, Move, Moved, directions
+
+DIRECTIONS = 2
+SAMPLES = 2
+"""Of an array beyond the budget: that many random directions, its largest gradient, and one element less than SAMPLES at random."""
+ALWAYS = 4
+"""Arrays of up to this many elements are always checked one by one."""
+
+Made = Callable[[Sequence[Move]], Moved]
+Outcome = tuple[Judged, Any, Floats, str]
+"""What was judged; per row the flat index or -1; the analytic values; a note on the method."""
+
+
+def along(
+    problem: Everywhere | Made,
+    gradient: Floats,
+    x: Floats,
+    room: Floats,
+    ruler: Ruler,
+    *,
+    cost: float = 0.0,
+    budget: float = np.inf,
+    rng: np.random.Generator | None = None,
+) -> Outcome:
+    """Compare the gradient of one array with differences of a problem.
+
+    ``cost``: what moving one element costs, in the unit of ``budget``; a finished problem moves all at once.
+    """
+    flat, values = gradient.reshape(-1), x.reshape(-1)
+    scale = scale_of(values)
+    if isinstance(problem, Everywhere):
+        return judge(problem, flat, values, scale, room, ruler), range(len(flat)), flat, ""
+    if len(flat) <= ALWAYS or len(flat) * cost <= budget:
+        return judge(problem(range(len(flat))), flat, values, scale, room, ruler), range(len(flat)), flat, ""
+    assert rng is not None
+    return _sampled(problem, flat, x, scale, room, ruler, rng)
+
+
+def _sampled(problem: Made, flat: Floats, x: Floats, scale: float, room: Floats, ruler: Ruler, rng: np.random.Generator) -> Outcome:
+    finite = np.isfinite(x.reshape(-1)) & np.isfinite(flat)
+    ways = [np.where(finite.reshape(x.shape), d, 0.0) for d in directions(np.where(np.isfinite(x), x, 0.0), scale, DIRECTIONS, rng)]
+    chosen = [int(np.argmax(np.where(finite, np.abs(flat), -1.0)))]
+    chosen += [int(i) for i in rng.choice(len(flat), SAMPLES - 1)]
+    if not finite.all():
+        chosen.append(int(np.argmin(finite)))  # one row says that something is not finite
+    culprits = [c for way in ways if (c := _culprit(problem, way, flat, room, ruler)) is not None]
+    chosen = list(dict.fromkeys(chosen + culprits))
+    rows = judge(problem(chosen), flat[chosen], x.reshape(-1)[chosen], scale, room[chosen], ruler)
+    straight = judge(
+        problem(ways), _slopes(flat, ways, finite), np.zeros(len(ways)), 1.0, np.array([_room(room, w) for w in ways]), replace(ruler, eps=None)
+    )
+    both = Judged(np.concatenate([straight.numeric, rows.numeric]), np.concatenate([straight.verdict, rows.verdict]), straight.reason + rows.reason)
+    analytic = np.concatenate([_slopes(flat, ways, finite), flat[chosen]])
+    return both, [-1] * len(ways) + chosen, analytic, f"{len(ways)} random directions and {len(chosen)} of {len(flat):,} elements"
+
+
+def _slopes(flat: Floats, ways: Sequence[Floats], finite: Any) -> Floats:
+    known = np.where(finite, flat, 0.0)
+    return np.array([float(known @ w.reshape(-1)) for w in ways])
+
+
+def _room(room: Floats, way: Floats) -> float:
+    step = np.abs(way.reshape(-1))
+    moving = step > 0
+    return float(np.min(room[moving] / step[moving], initial=np.inf))
+
+
+def _culprit(problem: Made, way: Floats, flat: Floats, room: Floats, ruler: Ruler) -> int | None:
+    """The element that spoils a direction, found by halving it; None where the direction fits as well as one element's error would show.
+
+    A single wrong element among n changes a direction by about 1/sqrt(n) of it. So the direction must fit by the tolerance
+    of one typical element, which differences can decide (they are good to 1e-9), not by that of the whole.
+    """
+    finite = np.isfinite(flat)
+    parts = np.where(finite, flat, 0.0) * way.reshape(-1)
+    typical = float(np.sqrt(np.mean(np.square(parts))))
+    step = float(np.sqrt(np.mean(np.square(way))))
+    tight = Ruler(atol=ruler.atol * step + ruler.rtol * typical, rtol=0.0, unit=ruler.unit)
+
+    def wrong(some: Sequence[Floats]) -> tuple[Judged, Floats]:
+        slopes = _slopes(flat, some, finite)
+        judged = judge(problem(list(some)), slopes, np.zeros(len(some)), 1.0, np.array([_room(room, w) for w in some]), tight)
+        return judged, np.abs(judged.numeric - slopes)
+
+    judged, _ = wrong([way])
+    if judged.verdict[0] != CODE["mismatch"]:
+        return None
+    low, high = 0, len(flat)
+    while high - low > 1:
+        middle = (low + high) // 2
+        halves = []
+        for start, stop in ((low, middle), (middle, high)):
+            part = np.zeros(len(flat))
+            part[start:stop] = way.reshape(-1)[start:stop]
+            halves.append(part.reshape(way.shape))
+        judged, gaps = wrong(halves)
+        gaps = np.where(judged.verdict == CODE["mismatch"], gaps, -1.0)
+        if gaps.max() < 0:
+            return None
+        low, high = (low, middle) if gaps[0] >= gaps[1] else (middle, high)
+    return low
+
+
+__all__ = ["Problem", "along"]

@@ -1,0 +1,113 @@
+"""A trace prepared for checking: programs to replay, who sent which share, the seeds. Imports replay and the record; no view or widget."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from tensorviz.checks.differences import Ruler
+from tensorviz.engine.op import REGISTRY
+from tensorviz.errors import ReplayError
+from tensorviz.replay import Program
+from tensorviz.trace import Array, Share, TraceData, TraceNode
+
+OVERHEAD = 200
+"""What calling one op costs, in array elements: about a microsecond, in which an elementwise op makes a few hundred elements."""
+
+
+class Subject:
+    """What every check of one trace shares; made once per trace and per process."""
+
+    def __init__(self, data: TraceData, ruler: Ruler, budget: float, seed: int) -> None:
+        self.data, self.ruler, self.budget, self.seed = data, ruler, budget, seed
+        self.nodes = data.nodes
+        self.sent: dict[int, dict[int, Share]] = {}
+        for n in data.nodes:
+            for share in n.shares:
+                self.sent.setdefault(share.consumer, {})[share.slot] = share
+        self.seeds: dict[int, Array] = {}
+        for step in data.steps:
+            if step.kind == "seed" and step.after is not None:
+                self.seeds[step.node] = step.after
+        self.trouble: dict[int, tuple[str, str]] = {}
+        """Results that cannot be run again: the verdict and the reason; filled by :meth:`rerun`."""
+        self._known: set[int] = set()
+
+    @cached_property
+    def plain(self) -> Program:
+        """The graph in the recorded dtypes."""
+        return Program(self.data)
+
+    @cached_property
+    def exact(self) -> Program:
+        """The graph in float64."""
+        return self.plain if self.double else Program(self.data, dtype=np.float64)
+
+    @cached_property
+    def double(self) -> bool:
+        """Every float in the record is a float64."""
+        return all(n.value.dtype == np.float64 for n in self.nodes if n.value.dtype.kind == "f")
+
+    def cost(self, i: int) -> int:
+        """What running node ``i``'s op takes, in array elements."""
+        return OVERHEAD + self.nodes[i].value.size + sum(self.nodes[j].value.size for j in self.nodes[i].inputs)
+
+    def rerun(self, i: int) -> tuple[str, str] | None:
+        """Run the op of node ``i`` once more on the recorded operands; what is wrong with it as a subject of differences, if anything."""
+        if i not in self._known:
+            self._known.add(i)
+            found = self._rerun(self.nodes[i])
+            if found is not None:
+                self.trouble[i] = found
+        return self.trouble.get(i)
+
+    def _rerun(self, node: TraceNode) -> tuple[str, str] | None:
+        if node.op not in REGISTRY:
+            return "skipped", f"{node.op!r} is a custom op that this process does not know, so it cannot be run again"
+        operands = [self.plain.values[j] for j in node.inputs]
+        try:
+            with np.errstate(all="ignore"):
+                again = np.asarray(self.plain.apply(node.id, operands))
+                if agrees(again, node.value):
+                    return None
+                third = np.asarray(self.plain.apply(node.id, operands))
+        except ReplayError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a custom op's forward may raise anything; the report says what
+            return "input", f"running {node.op} again on the recorded operands raised {type(error).__name__}: {error}"
+        if not agrees(again, third):
+            return "nondeterministic", f"{node.op} gives another result each time it runs on the same operands"
+        return (
+            "input",
+            f"{node.op} on the recorded operands does not give the recorded result: an operand, or what the op depends on, was changed after the forward pass",
+        )
+
+    def reruns(self, order: list[int]) -> tuple[str, str] | None:
+        """The first trouble among some results."""
+        for i in order:
+            found = self.rerun(i)
+            if found is not None:
+                return found
+        return None
+
+    def rng(self, *key: int) -> np.random.Generator:
+        """Random numbers that depend on the seed and on what is checked, not on the order or the process in which it is."""
+        return np.random.default_rng([self.seed, *key])
+
+
+def agrees(a: Array, b: Array) -> bool:
+    """Equal up to the last few bits (a threaded matrix product may differ in them), NaN like NaN."""
+    if a.shape != b.shape:
+        return False
+    if a.dtype.kind != "f" or b.dtype.kind != "f":
+        return bool(np.array_equal(a, b))
+    fine = float(np.finfo(min(a.dtype, b.dtype, key=lambda d: d.itemsize)).eps) * 64
+    with np.errstate(all="ignore"):
+        top = float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b)))
+        return bool(np.all((np.abs(a - b) <= fine * (np.abs(b) + top)) | (a == b) | (np.isnan(a) & np.isnan(b))))
+
+
+def title(node: TraceNode) -> str:
+    """The node in words: its op, and its name where it has one."""
+    return f"{node.title} = {node.op}" if node.name and node.kind == "op" else node.title
