@@ -132,12 +132,12 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     (2, 4)
     """
     a, b = _array(a), _array(b)
-    if np.ndim(axes) == 0 and not isinstance(axes, (list, tuple)):
+    if not isinstance(axes, (list, tuple, np.ndarray)):
         n = operator.index(axes)
-        pairs: tuple[Any, Any] = (range(a.ndim - n, a.ndim), range(n))
+        pairs: Any = (range(a.ndim - n, a.ndim), range(n))
     else:
         pairs = axes
-    of_a, of_b = (tuple([operator.index(i) for i in (p if np.ndim(p) or isinstance(p, (list, tuple)) else (p,))]) for p in pairs)
+    of_a, of_b = (tuple([operator.index(i) for i in (p if isinstance(p, (list, tuple, range, np.ndarray)) else (p,))]) for p in pairs)
     if len(of_a) != len(of_b) or max(len(of_a), 0) > min(a.ndim, b.ndim):
         raise ShapeError(
             f"tensordot: operands of shape {a.shape} and {b.shape} cannot be summed over the axes {of_a} and {of_b}; name as many of a as of b"

@@ -1,0 +1,219 @@
+"""Ops that put elements in another order: flip, roll, sort, argsort, take_along_axis. Must not import the trace or the views."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from tensorviz.engine.op import REGISTRY, Op, apply, expose
+from tensorviz.errors import DTypeError, IndexingError
+from tensorviz.ops.axes import plain
+from tensorviz.ops.indexing import index_add
+from tensorviz.ops.keys import chosen
+from tensorviz.ops.samples import Examples, distinct
+
+__all__ = ["argsort", "flip", "fliplr", "flipud", "roll", "sort", "take_along_axis"]
+
+
+class Flip(Op):
+    """The elements in reverse along axes."""
+
+    name = "flip"
+    word = "permutes"
+    slots = ("a",)
+    formulas = ("g flipped back",)
+    vjps = (lambda g, axis: np.flip(g, axis),)
+
+    @staticmethod
+    def forward(a: Any, axis: Any = None) -> Any:
+        return np.flip(a, axis)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        a = rng.standard_normal((2, 3))
+        return [((a,), {}), ((a,), {"axis": -1}), ((a,), {"axis": (0, 1)}), ((a[:0],), {"axis": 0})]
+
+
+@expose(numpy=[np.flip], method="flip")
+def flip(m: Any, axis: Any = None) -> Any:
+    """``m`` in reverse along ``axis`` (int, tuple, or None for all). Rule: the gradient, flipped back.
+
+    >>> flip([1.0, 2.0, 3.0]).tolist()
+    [3.0, 2.0, 1.0]
+    """
+    return apply(REGISTRY["flip"], (m,), {} if axis is None else {"axis": plain(axis)})
+
+
+@expose(numpy=[np.fliplr])
+def fliplr(m: Any) -> Any:
+    """``m`` with its columns (axis 1) in reverse.
+
+    >>> fliplr([[1.0, 2.0]]).tolist()
+    [[2.0, 1.0]]
+    """
+    return flip(m, 1)
+
+
+@expose(numpy=[np.flipud])
+def flipud(m: Any) -> Any:
+    """``m`` with its rows (axis 0) in reverse.
+
+    >>> flipud([1.0, 2.0]).tolist()
+    [2.0, 1.0]
+    """
+    return flip(m, 0)
+
+
+class Roll(Op):
+    """The elements moved along axes, those that fall off coming back at the other end."""
+
+    name = "roll"
+    word = "permutes"
+    slots = ("a",)
+    formulas = ("g rolled back",)
+    vjps = (lambda g, shift, axis: np.roll(g, tuple([-s for s in shift]) if isinstance(shift, tuple) else -shift, axis),)
+
+    @staticmethod
+    def forward(a: Any, shift: Any, axis: Any = None) -> Any:
+        return np.roll(a, shift, axis)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        a = rng.standard_normal((2, 3))
+        return [
+            ((a,), {"shift": 2}),
+            ((a,), {"shift": -1, "axis": 1}),
+            ((a,), {"shift": (1, 2), "axis": (0, 1)}),
+            ((a[:, :0],), {"shift": 1, "axis": 1}),
+        ]
+
+
+@expose(numpy=[np.roll], method="roll")
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """``a`` moved by ``shift`` places along ``axis`` (through the flattened elements if None), what falls off coming back at the other end.
+
+    Rule: the gradient, rolled back.
+
+    >>> roll([1.0, 2.0, 3.0], 1).tolist()
+    [3.0, 1.0, 2.0]
+    """
+    return apply(REGISTRY["roll"], (a,), {"shift": plain(shift)} if axis is None else {"shift": plain(shift), "axis": plain(axis)})
+
+
+# ---- by value ----------------------------------------------------------------------------------------------------
+
+
+def _along(indices: Any, axis: int, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """The key that picks, along one axis, the positions that ``indices`` holds for every other position (as np.take_along_axis does)."""
+    ndim = len(shape)
+    axis %= ndim
+    key: list[Any] = []
+    for i in range(ndim):
+        across = (1,) * i + (-1,) + (1,) * (ndim - i - 1)
+        key.append(indices if i == axis else np.arange(shape[i]).reshape(across))
+    return tuple(key)
+
+
+class Sort(Op):
+    """The elements along an axis in ascending order."""
+
+    name = "sort"
+    word = "routes"
+    slots = ("a",)
+    extras = ("order",)
+    formulas = ("g, each back to where its element came from",)
+    vjps = (lambda g, a_shape, order, axis: index_add(g, _along(np.asarray(order), axis, a_shape), a_shape),)
+    routes = (lambda a_shape: np.ones(a_shape),)
+
+    @staticmethod
+    def forward(a: Any, axis: int = -1) -> Any:
+        order = np.argsort(a, axis, kind="stable")
+        return np.take_along_axis(a, order, axis), (order,)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        a = distinct(rng, (3, 4))
+        return [((a,), {}), ((a,), {"axis": 0}), ((a[:, :0],), {}), ((a[:1, :1],), {"axis": 0})]
+
+
+@expose(numpy=[np.sort])
+def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:  # noqa: ARG001 - NumPy's signature
+    """``a`` in ascending order along ``axis`` (flattened if None), NaN last. Equal elements keep their order, so ties are routed one to one.
+
+    Rule: each element of the gradient goes back to where its element came from.
+
+    >>> sort([3.0, 1.0, 2.0]).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    if order is not None:
+        raise DTypeError("sort: order= names fields, which a Tensor has none of")
+    if axis is None:
+        a, axis = np.ravel(a), -1
+    return apply(REGISTRY["sort"], (a,), {} if axis == -1 else {"axis": operator.index(axis)})
+
+
+class ArgSort(Op):
+    """The positions that sort; no gradient."""
+
+    name = "argsort"
+    slots = ("a",)
+    differentiable = False
+
+    @staticmethod
+    def forward(a: Any, axis: Any = -1) -> Any:
+        return np.argsort(a, axis, kind="stable")
+
+
+@expose(numpy=[np.argsort], method="argsort")
+def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:  # noqa: ARG001 - NumPy's signature
+    """The positions that put ``a`` in ascending order along ``axis``; whole numbers, without a gradient.
+
+    >>> argsort([3.0, 1.0, 2.0]).tolist()
+    [1, 2, 0]
+    """
+    return apply(REGISTRY["argsort"], (a,), {"axis": axis})
+
+
+class TakeAlongAxis(Op):
+    """One element per position of ``indices`` along an axis."""
+
+    name = "take_along_axis"
+    word = "scatters"
+    slots = ("a", "indices")
+    formulas = ("g added at a's positions [indices] along the axis, zero elsewhere", "")
+
+    @staticmethod
+    def forward(a: Any, indices: Any, axis: int = -1) -> Any:
+        return np.take_along_axis(np.asarray(a), np.asarray(indices), axis)
+
+    vjps = (lambda g, a_shape, indices, axis: index_add(g, _along(indices, axis, a_shape), a_shape), None)
+    routes = (lambda a_shape, indices, axis: chosen(a_shape, _along(indices, axis, a_shape)), None)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        a = rng.standard_normal((2, 3))
+        return [
+            ((a, np.array([[2], [0]])), {"axis": 1}),
+            ((a, np.array([[0, 0, 1, 2], [1, 1, 1, -1]])), {"axis": 1}),
+            ((a, np.array([[1, 0, 0]])), {"axis": 0}),
+        ]
+
+
+@expose(numpy=[np.take_along_axis])
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    """Along ``axis``, the elements of ``arr`` at ``indices`` (of arr's shape except along that axis, where it may differ; size 1 broadcasts).
+
+    Raises IndexError for indices that are no whole numbers or lie outside. Rule: the gradient added at the positions that were picked.
+
+    >>> take_along_axis(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1], [0]]), 1).tolist()
+    [[2.0], [3.0]]
+    """
+    if not hasattr(indices, "dtype"):
+        indices = np.asarray(indices)
+    if indices.dtype.kind not in "iu":
+        raise IndexingError(f"take_along_axis: the indices are whole numbers, got dtype {indices.dtype}; for a mask use arr[mask]")
+    if axis is None:
+        arr, indices, axis = np.ravel(arr), indices.reshape(-1), 0
+    return apply(REGISTRY["take_along_axis"], (arr, indices), {"axis": operator.index(axis)})
