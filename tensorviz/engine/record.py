@@ -211,7 +211,14 @@ def route(node: Node, slot: int) -> Array | None:
     if rule is None:
         return None
     arguments = [fetch(op, node, slot, name) for name in inspect.signature(rule).parameters]
-    return np.array(np.broadcast_to(np.asarray(rule(*arguments), dtype=float), np.shape(node.inputs[slot].value)), order="C")
+    weights, shape = np.asarray(rule(*arguments), dtype=float), np.shape(node.inputs[slot].value)
+    if weights.shape != shape and op.broadcasts:
+        # an element that forward used k times: the part of its uses in which it was chosen
+        weights = np.broadcast_to(weights, np.shape(node.value))
+        axes = grown_axes(weights.shape, shape)
+        used = np.prod([weights.shape[i] for i in axes]) if weights.size else 1
+        weights = unbroadcast(weights, shape) / used
+    return np.array(np.broadcast_to(weights, shape), order="C")
 
 
 def fetch(op: Op, node: Node, slot: int, name: str) -> Any:
