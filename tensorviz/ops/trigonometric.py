@@ -253,7 +253,7 @@ def arccosh(a: Any) -> Any:
     """The inverse of the hyperbolic cosine; NaN below 1.
 
     >>> arccosh(np.array([1.0, 2.0]))
-    array([0.        , 1.3169579])
+    array([0.       , 1.3169579])
     """
     return REGISTRY["arccosh"](a)
 
