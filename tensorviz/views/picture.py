@@ -52,8 +52,8 @@ def compose(
     timeout: float = 20.0,
 ) -> Picture:
     """Draw ``trace`` after ``step`` (None: after the whole pass, nothing active)."""
-    now = state.state_at(trace, step)
-    drawn = scene(trace, focus=now.active, most=most, hard=hard)
+    drawn = scene(trace, focus=state.focus_at(trace, step), most=most, hard=hard)
+    now = state.state_at(trace, step, {item.node.id for item in drawn.items if item.node is not None})
     placed = [station(p, direction) for p in parts(trace, drawn)]
     composer = _Composer(trace, paint, scale, now, drawn, placed, direction)
     return composer.compose(engine, timeout)

@@ -5,6 +5,7 @@ The stepper derives the same in the browser (``step.ts``); both are held to ``te
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -52,14 +53,21 @@ def check_step(trace: Trace, step: int | None) -> int | None:
     return int(step)
 
 
-def state_at(trace: Trace, step: int | None = None) -> State:
+def focus_at(trace: Trace, step: int | None) -> int | None:
+    """The active node, without working out the rest."""
+    return trace.steps[step].node if step is not None and step >= 0 else None
+
+
+def state_at(trace: Trace, step: int | None = None, only: Collection[int] | None = None) -> State:
     """The state after steps 0 to ``step``; with None after all of them, and then nothing is active.
 
     A node is *idle* while nothing has reached it, *reached* once a share or the seed has, *done* once its rule has run (for leaves: once all shares
     are in) and *zero* where it is done and every entry of its cotangent is zero. On ``pull`` the node whose rule runs is active, on every other
     step the receiver. An edge is *active* on its ``unbroadcast`` and ``accumulate``, *passed* after its ``accumulate``, *blocked* if what
-    passed is zero everywhere.
+    passed is zero everywhere. With ``only``, the question whether an array is zero everywhere is asked for those nodes and their shares alone, which
+    is what makes a picture of few nodes of a large trace quick.
     """
+    asked = range(len(trace.nodes)) if only is None else only
     last = last_step(trace) if step is None else step
     totals: dict[int, Array] = {}
     arrived: dict[int, int] = {}
@@ -76,7 +84,7 @@ def state_at(trace: Trace, step: int | None = None) -> State:
             pulled.add(performed.node)
         elif performed.kind == "accumulate" and performed.share is not None:
             share = performed.share
-            edges[share.edge] = "blocked" if is_zero(share.value) else "passed"
+            edges[share.edge] = "blocked" if share.target in asked and is_zero(share.value) else "passed"
             totals[share.target] = share.total
             arrived[share.target] = arrived.get(share.target, 0) + 1
     now = trace.steps[step] if step is not None and step >= 0 else None
@@ -91,7 +99,7 @@ def state_at(trace: Trace, step: int | None = None) -> State:
         elif node.id not in totals:
             states.append("idle")
         elif node.id in pulled or (node.is_leaf and arrived.get(node.id, 0) >= len(node.shares)):
-            states.append("zero" if is_zero(totals[node.id]) else "done")
+            states.append("zero" if node.id in asked and is_zero(totals[node.id]) else "done")
         else:
             states.append("reached")
     active = now.node if now is not None else None
