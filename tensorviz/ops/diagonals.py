@@ -12,7 +12,7 @@ from tensorviz.errors import DTypeError, ShapeError
 from tensorviz.ops.indexing import index_add
 from tensorviz.ops.samples import Examples
 
-__all__ = ["diag", "diagonal", "trace", "tril", "triu"]
+__all__ = ["diag", "diagonal", "tril", "triu"]  # not trace: tensorviz.trace is the module of the record, and np.trace(x) is this one
 
 
 def _places(rows: int, columns: int, offset: int) -> tuple[Any, Any]:
