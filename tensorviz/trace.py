@@ -120,6 +120,10 @@ class TraceNode:
     """The sum of the shares: the gradient of the root with respect to this value."""
     cut: int | None = None
     """For ``detach``: the id of the node it was cut from, where that node is in the record."""
+    behind: tuple[str, ...] = ()
+    """For ``detach``: the leaves that it was computed from and that got no gradient, by name; not saved to files."""
+    changed: bool = False
+    """The user's array that this constant was copied from holds other numbers by now; not saved to files."""
 
     @property
     def is_leaf(self) -> bool:

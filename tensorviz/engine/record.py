@@ -140,7 +140,17 @@ class Pass:
             shares=tuple(shares),
             cotangent=_optional_array(cotangent),
             cut=cut,
+            behind=self._behind(rare.cut()) if kind == "detached" and rare is not None and rare.cut is not None else (),
+            changed=rare is not None and rare.original is not None and not _equal(rare.original, node.value),
         )
+
+    def _behind(self, origin: Node | None) -> tuple[str, ...]:
+        """The leaves on the far side of a ``detach`` that this pass did not reach."""
+        if origin is None or self.seeds is None:
+            return ()
+        reached = {n for node in self.ops for n in node.inputs}
+        lost = [n for n in everything([origin]) if n.op is None and n.requires_grad and n not in reached]
+        return tuple(n.name or self.names.get(n.uid) or f"a leaf of shape {n.value.shape}" for n in lost)
 
 
 def forward_only(roots: Sequence[Tensor], frame: FrameType | None) -> TraceData:
