@@ -95,7 +95,7 @@ def test_what_was_detached_stays_as_it_was():
 def test_a_deep_chain_replays_without_recursion():
     x = tv.tensor(1.0, requires_grad=True)
     y = x
-    for _ in range(20_000):
+    for _ in range(5_000):
         y = y * 1.0
     assert y.backward().replay({x: 2.0}) == 2.0
 

@@ -1,0 +1,70 @@
+"""What a teacher or an engineer would point at in a record: each finding with its node, line, reason and remedy. Imports no view or widget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tensorviz.trace import Source, Trace, TraceNode
+
+Kind = Literal[
+    "nan",
+    "inf",
+    "stale-grad",
+    "no-gradient",
+    "double-broadcast",
+    "dead",
+    "saturated",
+    "vanishing",
+    "exploding",
+    "cancellation",
+    "tie",
+    "changed-outside",
+]
+Phase = Literal["forward", "backward"]
+
+__all__ = ["Finding", "find"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to point at."""
+
+    kind: Kind
+    phase: Phase
+    node: int | None
+    op: str
+    source: Source | None
+    why: str
+    """What happened, in one or two sentences with the numbers responsible."""
+    remedy: str
+    """What to do about it."""
+
+    def __str__(self) -> str:
+        where = f"\n  at {self.source}" if self.source else ""
+        return f"{self.kind} ({self.phase}, {self.op}): {self.why}{where}\n  {self.remedy}"
+
+
+def finding(kind: Kind, phase: Phase, node: TraceNode, why: str, remedy: str, source: Source | None = None) -> Finding:
+    """A finding at a node, with the node's own line unless another is given."""
+    return Finding(kind, phase, node.id, node.op, source or node.source, why, remedy)
+
+
+def find(trace: Trace) -> list[Finding]:
+    """Everything that stands out in a trace, root cause first; empty where all is well.
+
+    What is not finite comes first (born in forward, then in backward), then what is wired wrongly, then what flows badly.
+
+    >>> import numpy as np, tensorviz as tv
+    >>> x = tv.tensor([0.0, 4.0], requires_grad=True)
+    >>> with np.errstate(divide="ignore"):
+    ...     trace = np.sqrt(x).sum().backward()
+    >>> [(f.kind, f.phase, f.op) for f in find(trace)]
+    [('inf', 'backward', 'sqrt')]
+    """
+    from tensorviz.findings.flow import flow
+    from tensorviz.findings.nonfinite import nonfinite
+    from tensorviz.findings.wiring import wiring
+
+    data = trace.data
+    return [*nonfinite(data), *wiring(data), *flow(data)]

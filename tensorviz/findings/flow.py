@@ -1,0 +1,179 @@
+"""How gradients flow: dead and saturated units, norms that vanish or explode, shares that cancel, ties. Imports the record only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tensorviz.findings import Finding, finding
+from tensorviz.trace import Array, TraceData, TraceNode
+
+DEAD = 0.5
+"""Share of a layer's units that must be off for a whole batch; single dead units are normal."""
+FLAT = 1e-3
+"""Slope, relative to the steepest, below which a unit counts as saturated."""
+RATIO = 1e-6
+"""How far a gradient's norm must fall (or rise, inverted) over a path; six decimal digits."""
+STEPS = 6
+"""Over how many ops at least: one op that scales is meant, a fall over many is not."""
+
+
+def flow(data: TraceData) -> list[Finding]:
+    """Dead and saturated units, the norms along the deepest path, cancelling shares, ties."""
+    return [*dead(data), *saturated(data), *norms(data), *cancellation(data), *tie(data)]
+
+
+def _norm(value: Array) -> float:
+    flat = value.astype(float).ravel()
+    return float(np.linalg.norm(flat)) if np.isfinite(flat).all() else np.nan
+
+
+def _rectifies(data: TraceData, n: TraceNode) -> TraceNode | None:
+    """The operand of a relu, or of max(x, 0)."""
+    if n.op == "relu":
+        return data.nodes[n.inputs[0]]
+    if n.op == "maximum" and len(n.inputs) == 2:
+        for a, b in (n.inputs, n.inputs[::-1]):
+            zero = data.nodes[b]
+            if zero.kind == "constant" and not np.any(zero.value):
+                return data.nodes[a]
+    return None
+
+
+def dead(data: TraceData) -> Iterator[Finding]:
+    """Layers most of whose relu units are off for every row of the batch, so that nothing flows back through them."""
+    for n in data.nodes:
+        operand = _rectifies(data, n) if n.kind == "op" else None
+        if operand is None or n.cotangent is None or n.value.size < 4 or operand.shape != n.shape:
+            continue
+        off = operand.value <= 0
+        units = off.reshape(-1, n.shape[-1]).all(axis=0) if n.value.ndim > 1 and n.value.size > n.shape[-1] else off.all().reshape(1)
+        count = int(units.sum())
+        if count == 0 or count < DEAD * units.size:
+            continue
+        rows = n.value.size // units.size
+        what = f"{count:,} of {units.size:,} units" if units.size > 1 else f"all {n.value.size:,} units"
+        why = (
+            f"{what} of this {n.op} are off for every one of the {rows:,} rows: their operand is at most {float(operand.value.max()):.4g}, so no gradient passes."
+            if units.size > 1
+            else f"{what} of this {n.op} are off: their operand is at most {float(operand.value.max()):.4g}, so no gradient passes."
+        )
+        yield finding("dead", "backward", n, why, "Lower the learning rate, start with a smaller or positive bias, or use leaky_relu or gelu.")
+
+
+_SLOPES = {"sigmoid": lambda out: 4 * out * (1 - out), "tanh": lambda out: 1 - out * out}
+"""Slopes from the result, relative to the steepest."""
+
+
+def saturated(data: TraceData) -> Iterator[Finding]:
+    """Sigmoids and tanhs most of whose units sit where the curve is flat."""
+    for n in data.nodes:
+        slope = _SLOPES.get(n.op)
+        if slope is None or n.cotangent is None or not n.value.size or not np.any(n.cotangent):
+            continue
+        flat = slope(n.value.astype(float)) < FLAT
+        count = int(flat.sum())
+        if count and count >= DEAD * flat.size:
+            operand = data.nodes[n.inputs[0]].value
+            why = f"{count:,} of {flat.size:,} units of this {n.op} are saturated: |operand| is up to {float(np.max(np.abs(operand))):.4g}, where less than a thousandth of the gradient passes."
+            yield finding(
+                "saturated",
+                "backward",
+                n,
+                why,
+                "Scale the operand down (smaller weights, normalised inputs), or use relu; with a cross-entropy use the form that takes logits.",
+            )
+
+
+def norms(data: TraceData) -> Iterator[Finding]:
+    """The norm of the gradient along the deepest path, where it falls or rises a millionfold over many ops."""
+    path = _deepest(data)
+    sizes = [(n, size) for n in path if n.cotangent is not None and np.isfinite(size := _norm(n.cotangent)) and size > 0]
+    if len(sizes) <= STEPS:
+        return
+    logs = np.log([size for _, size in sizes])
+    for sign, kind in ((-1.0, "vanishing"), (1.0, "exploding")):
+        way = sign * (logs - logs[0])
+        end = int(np.argmax(way))
+        if way[end] < -np.log(RATIO):
+            continue
+        moves = np.diff(way[: end + 1])
+        # many ops must take part: one that scales by a millionth is a mean, or a unit of measure
+        if int(np.sum(moves > 0.1)) < STEPS or float(moves.max()) > way[end] / 2:
+            continue
+        first, last = sizes[0], sizes[end]
+        factor = float(np.exp((logs[end] - logs[0]) / max(1, end)))
+        why = f"Over {end} ops the norm of the gradient goes from {first[1]:.3g} at {first[0].title} to {last[1]:.3g} at {last[0].title}: by {factor:.3g} per op."
+        cure = (
+            "smaller initial weights, gradient clipping, normalisation"
+            if kind == "exploding"
+            else "larger initial weights, relu instead of sigmoid or tanh, normalisation, skip connections"
+        )
+        yield finding("vanishing" if kind == "vanishing" else "exploding", "backward", last[0], why, f"What helps: {cure}.")
+
+
+def _deepest(data: TraceData) -> list[TraceNode]:
+    """The longest path of gradients from a root, root first."""
+    depth = [-1] * len(data.nodes)
+    came = [-1] * len(data.nodes)
+    for r in data.roots:
+        depth[r] = 0
+    for n in reversed(data.nodes):
+        for share in n.shares:
+            if depth[share.consumer] >= 0 and depth[share.consumer] + 1 > depth[n.id]:
+                depth[n.id], came[n.id] = depth[share.consumer] + 1, share.consumer
+    if not depth:
+        return []
+    i = int(np.argmax(depth))
+    path = []
+    while i >= 0:
+        path.append(data.nodes[i])
+        i = came[i]
+    return path[::-1]
+
+
+def cancellation(data: TraceData) -> Iterator[Finding]:
+    """Forks whose shares are each large and whose sum is not: digits are lost, or the node has no effect."""
+    for n in data.nodes:
+        if len(n.shares) < 2 or n.cotangent is None or n.op in ("max", "min", "amax", "amin"):
+            continue  # a shift by the maximum has no effect by design
+        parts = sum(_norm(s.value) for s in n.shares)
+        total = _norm(n.cotangent)
+        limit = RATIO if n.cotangent.dtype.itemsize >= 8 else 1e-3
+        if np.isfinite(parts) and parts > 0 and total < limit * parts:
+            lost = f"about {-np.log10(total / parts):.0f} digits are lost" if total > 0 else "nothing is left"
+            why = (
+                f"The {len(n.shares)} shares of {n.title} cancel: their norms add up to {parts:.4g}, the norm of their sum is {total:.4g}, so {lost}."
+            )
+            yield finding(
+                "cancellation",
+                "backward",
+                n,
+                why,
+                "Rewrite the expression so that the large terms cancel before they are computed, or leave the node out if it has no effect.",
+            )
+
+
+def tie(data: TraceData) -> Iterator[Finding]:
+    """Maxima and minima that several elements share, where a gradient arrives."""
+    for n in data.nodes:
+        for share in n.shares:
+            if share.route is None or not share.value.size:
+                continue
+            tied = (share.route > 0) & (share.route < 1) & (share.value != 0)
+            count = int(tied.sum())
+            if not count:
+                continue
+            consumer = data.nodes[share.consumer]
+            if n.op == "relu" and not np.any(n.value[tied]):
+                continue  # zeros of a relu meet in a pooling window all the time, and the relu stops what they get
+            weights = np.unique(share.route[tied])
+            why = f"{count:,} elements of {n.title} share a place in {consumer.op} (weights {', '.join(f'{w:.3g}' for w in weights[:4])}): the gradient is split between them, and a small change of one moves all of it there."
+            yield finding(
+                "tie",
+                "backward",
+                consumer,
+                why,
+                "Nothing to repair if equal values are meant; otherwise break the tie, e.g. with a little noise, or use logsumexp as a smooth maximum.",
+            )

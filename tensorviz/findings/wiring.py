@@ -1,0 +1,115 @@
+"""What is connected wrongly: gradients left over, paths that are cut, operands that broadcast both, arrays changed outside. Imports the record only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tensorviz.findings import Finding, finding
+from tensorviz.trace import TraceData, TraceNode
+
+
+def wiring(data: TraceData) -> list[Finding]:
+    """In the order in which one would repair them."""
+    return [*double_broadcast(data), *no_gradient(data), *changed_outside(data), *stale_grad(data)]
+
+
+def double_broadcast(data: TraceData) -> Iterator[Finding]:
+    """(N, 1) with (N,): the same numbers in two shapes, which broadcast to (N, N) instead of meeting one by one.
+
+    Operands that both grow on purpose, as (N, 1) with (1, M), have the same number of axes.
+    """
+    for n in data.nodes:
+        if n.kind != "op" or len(n.inputs) < 2:
+            continue
+        shapes = [data.nodes[i].shape for i in n.inputs]
+        for i, a in enumerate(shapes):
+            for j in range(i + 1, len(shapes)):
+                b = shapes[j]
+                if len(a) == len(b) or _squeezed(a) != _squeezed(b) or not _squeezed(a):
+                    continue
+                try:
+                    grown = np.broadcast_shapes(a, b)
+                except ValueError:
+                    continue
+                if grown in (a, b) or n.shape != grown:
+                    continue
+                x, y = data.nodes[n.inputs[i]], data.nodes[n.inputs[j]]
+                why = f"{x.title} has shape {a} and {y.title} has shape {b}: both are broadcast, to {grown}, so every number of one meets every number of the other ({np.prod(grown):,} pairs instead of {np.prod(a):,})."
+                wide = x if len(a) > len(b) else y
+                yield finding(
+                    "double-broadcast",
+                    "forward",
+                    n,
+                    why,
+                    f"Bring them to one shape first, e.g. {wide.title if wide.name else 'the first'}.reshape({_squeezed(a)!r}), or index with [:, None] and [None, :] if all pairs are meant.",
+                )
+
+
+def _squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(n for n in shape if n != 1)
+
+
+def no_gradient(data: TraceData) -> Iterator[Finding]:
+    """Leaves that require a gradient, lie in the graph, and got none."""
+    users: dict[int, list[TraceNode]] = {}
+    for n in data.nodes:
+        for i in set(n.inputs):
+            users.setdefault(i, []).append(n)
+    if not any(n.cotangent is not None for n in data.nodes):
+        return  # backward has not run
+    for n in data.nodes:
+        if n.kind in ("leaf", "parameter") and n.requires_grad and n.cotangent is None:
+            stop = _stop(n, users)
+            where = (
+                f"Its path ends at {stop.op}, whose result carries no gradient"
+                if stop is not None
+                else "No path with a gradient leads from the root to it"
+            )
+            source = stop.source if stop is not None else None
+            why = f"{n.title} requires a gradient and got none. {where}."
+            yield finding("no-gradient", "backward", n, why, "Use a differentiable op on this path, or do not ask for the gradient.", source)
+        elif n.kind == "detached" and n.behind:
+            names = ", ".join(n.behind)
+            why = f"{names} require{'s' if len(n.behind) == 1 else ''} a gradient and got none: the path is cut at {n.op}."
+            yield finding("no-gradient", "backward", n, why, "Leave out detach() on this path, or do not ask for the gradient.")
+
+
+def _stop(n: TraceNode, users: dict[int, list[TraceNode]]) -> TraceNode | None:
+    """The first result on the way to the root that carries no gradient."""
+    stack, seen = [n.id], set()
+    while stack:
+        for user in users.get(stack.pop(), []):
+            if not user.requires_grad:
+                return user
+            if user.id not in seen:
+                seen.add(user.id)
+                stack.append(user.id)
+    return None
+
+
+def changed_outside(data: TraceData) -> Iterator[Finding]:
+    """Arrays that the user has written to since they went into the graph."""
+    for n in data.nodes:
+        if n.changed:
+            user = next((m for m in data.nodes if n.id in m.inputs), n)
+            why = f"The array {n.title} was written to after {user.op} had used it. The record, and so the gradient, have the numbers from before; the array has others now."
+            yield finding("changed-outside", "forward", n, why, "Give the op a copy, or write the new numbers into a new array.", user.source)
+
+
+def stale_grad(data: TraceData) -> Iterator[Finding]:
+    """Leaves whose ``.grad`` still held an earlier pass's gradient, to which this one was added."""
+    for step in data.steps:
+        if step.kind == "leaf" and step.before is not None and np.any(step.before):
+            n = data.nodes[step.node]
+            old = float(np.linalg.norm(step.before.astype(float).ravel()))
+            new = float(np.linalg.norm(n.cotangent.astype(float).ravel())) if n.cotangent is not None else 0.0
+            why = f"{n.title}.grad was not empty before this pass: it held an earlier gradient (norm {old:.4g}), and this pass's (norm {new:.4g}) was added to it."
+            yield finding(
+                "stale-grad",
+                "backward",
+                n,
+                why,
+                f"Call {n.name or 'x'}.zero_grad() before backward, unless the gradients of several passes are meant to add up.",
+            )

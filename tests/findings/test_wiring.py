@@ -1,0 +1,102 @@
+"""What is connected wrongly: double broadcasts, cut paths, leftovers, arrays changed outside."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import tensorviz as tv
+
+
+def kinds(trace):
+    return [f.kind for f in trace.findings()]
+
+
+def test_a_column_against_a_row_vector_of_the_same_numbers_is_a_double_broadcast():
+    predicted = tv.tensor(np.arange(4.0).reshape(4, 1), requires_grad=True)
+    wanted = np.arange(4.0) + 1
+    trace = ((predicted - wanted) ** 2).mean().backward()
+    finding = trace.findings()[0]
+    assert (finding.kind, finding.phase, finding.op) == ("double-broadcast", "forward", "sub")
+    assert "predicted has shape (4, 1) and wanted has shape (4,)" in finding.why and "16 pairs instead of 4" in finding.why
+    assert "predicted.reshape((4,))" in finding.remedy
+    assert "predicted - wanted" in finding.source.code
+
+
+def test_an_outer_sum_of_equal_rank_is_meant():
+    a = tv.tensor(np.ones((3, 1)), requires_grad=True)
+    b = tv.tensor(np.ones((1, 4)), requires_grad=True)
+    assert kinds((a + b).sum().backward()) == []
+
+
+def test_a_bias_and_the_example_of_the_rules_are_meant():
+    X = tv.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
+    b = tv.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    assert kinds(((X + b) ** 2).sum().backward()) == []
+    wide = tv.tensor(np.ones((5, 1, 4, 1)), requires_grad=True)
+    thin = tv.tensor(np.ones((3, 1, 1)), requires_grad=True)
+    assert kinds((wide + thin).sum().backward()) == []
+
+
+def test_a_gradient_left_over_from_an_earlier_pass_is_stale():
+    w = tv.tensor([1.0, 2.0], requires_grad=True)
+    (w * w).sum().backward()
+    finding = (w * 3.0).sum().backward().findings()[0]
+    assert (finding.kind, finding.phase, finding.node) == ("stale-grad", "backward", w.trace.node(w).id if w.trace else 0)
+    assert "norm 4.472" in finding.why and "w.zero_grad()" in finding.remedy
+
+
+def test_no_stale_gradient_after_zero_grad():
+    w = tv.tensor([1.0, 2.0], requires_grad=True)
+    (w * w).sum().backward()
+    w.zero_grad()
+    assert kinds((w * 3.0).sum().backward()) == []
+
+
+def test_a_leaf_whose_only_path_goes_through_a_comparison_got_no_gradient():
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    w = tv.tensor([3.0, 4.0], requires_grad=True)
+    finding = np.where(w > 3.5, x, x * 2.0).sum().backward().findings()[0]
+    assert (finding.kind, finding.phase) == ("no-gradient", "backward")
+    assert "w requires a gradient and got none" in finding.why and "greater" in finding.why
+
+
+def test_a_leaf_behind_a_detach_got_no_gradient():
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    w = tv.tensor([3.0, 4.0], requires_grad=True)
+    h = w * 2.0
+    finding = (x * h.detach()).sum().backward().findings()[0]
+    assert (finding.kind, finding.op) == ("no-gradient", "detach")
+    assert "w requires a gradient and got none: the path is cut at detach" in finding.why
+    assert "h.detach()" in finding.source.code
+
+
+def test_a_detach_of_something_that_gets_its_gradient_elsewhere_is_meant():
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    y = x * x
+    u = y.detach()
+    assert kinds((u * x).sum().backward()) == []
+
+
+def test_an_array_that_was_written_to_after_it_was_used_is_found():
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    mask = np.array([1.0, 0.0])
+    loss = (x * mask).sum()
+    mask[:] = 7.0
+    finding = loss.backward().findings()[0]
+    assert (finding.kind, finding.phase) == ("changed-outside", "forward")
+    assert "The array mask was written to after mul had used it" in finding.why
+    assert "x * mask" in finding.source.code
+
+
+def test_an_array_that_stayed_as_it_was_is_none():
+    x = tv.tensor([1.0, np.e], requires_grad=True)
+    mask = np.array([1.0, 0.5])
+    assert kinds((x * mask).sum().backward()) == []
+
+
+def test_a_record_without_backward_has_no_missing_gradients():
+    from tensorviz.engine.record import forward_only
+    from tensorviz.trace import Trace
+
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    assert Trace(forward_only([(x * x).sum()], None)).findings() == []
