@@ -125,11 +125,10 @@ def _accumulate(data: TraceData, node: TraceNode, share: Share, arrived: int) ->
     name, symbol = title(node), _symbol(node)
     sender = title(data.nodes[share.consumer])
     value, total = _value(share.value), _value(share.total)
-    routed = _routed(share, sender)
     count = len(node.shares)
     if count <= 1:
-        if routed:
-            return f"{routed}; {name} gets no other share, so ∂{symbol} is complete."
+        if share.route is not None:
+            return f"{_routed(share, name, _gate(data.nodes[share.consumer]))}."
         return f"{name} receives its only share{f', {value},' if value else ''} from {sender}, so ∂{symbol} is complete{f': {total}' if total and total != value else ''}."
     used = _COUNTS[count] if count < len(_COUNTS) else f"{fmt.count(count)} times"
     which = _ORDINALS[arrived - 1] if arrived <= len(_ORDINALS) else f"number {fmt.count(arrived)}"
@@ -138,13 +137,16 @@ def _accumulate(data: TraceData, node: TraceNode, share: Share, arrived: int) ->
     return f"{name} is used {used}, so its shares add: {given}{makes}{'.' if arrived < count else '; all are in.'}"
 
 
-def _routed(share: Share, sender: str) -> str:
-    if share.route is None:
-        return ""
+def _routed(share: Share, name: str, gate: str) -> str:
+    assert share.route is not None
     chosen = int(np.count_nonzero(share.route))
     ties = int(np.count_nonzero((share.route > 0) & (share.route < 1)))
-    tie = f"; {fmt.count(ties)} of them tie and split theirs evenly" if ties else ""
-    return f"{sender} routes its gradient to {fmt.count(chosen)} of {fmt.counted(share.route.size, 'element')} and 0 to the others{tie}"
+    tie = f"; {fmt.count(ties)} tie and split theirs evenly" if ties else ""
+    if share.route.size == 1:
+        return f"{gate} {'passes the gradient on to' if chosen else 'blocks the gradient:'} {name}{'' if chosen else ' receives 0'}"
+    if chosen == share.route.size and not ties:
+        return f"{gate} routes: every element of {name} was chosen and receives its gradient"
+    return f"{gate} routes: {fmt.count(chosen)} of {fmt.counted(share.route.size, 'element')} of {name} {'receives' if chosen == 1 else 'receive'} gradient, the others 0{tie}"
 
 
 def _leaf(node: TraceNode, step: Step) -> str:

@@ -56,9 +56,13 @@ def test_a_route_counts_winners_and_ties() -> None:
     A = tv.tensor([[0.2, 1.5, 1.5], [3.0, 1.0, 0.5]], requires_grad=True)
     m = A.max(axis=1)
     told = sentences(m.backward(np.array([1.0, 1.0])), "accumulate")
-    assert told == [
-        "m routes its gradient to 3 of 6 elements and 0 to the others; 2 of them tie and split theirs evenly; A gets no other share, so ∂A is complete."
-    ]
+    assert told == ["max routes: 3 of 6 elements of A receive gradient, the others 0; 2 tie and split theirs evenly."]
+
+
+def test_a_gate_that_lets_nothing_through_is_said_to_block() -> None:
+    x = tv.tensor(-1.0, requires_grad=True)
+    told = sentences(tv.relu(x).backward(), "accumulate")
+    assert told == ["relu blocks the gradient: x receives 0."]
 
 
 def test_several_axes_are_listed_as_python_lists_them() -> None:
