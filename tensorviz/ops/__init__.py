@@ -5,20 +5,28 @@
 from tensorviz.ops import (
     activation,
     arithmetic,
+    attention,
     comparison,
     contraction,
     conversion,
+    convolution,
     cumulative,
     custom,
+    diagonals,
     expansion,
     exponential,
     extremum,
     indexing,
     joining,
     layer,
+    linalg,
     loss,
     movement,
+    noise,
+    normalization,
     norms,
+    ordering,
+    pooling,
     probability,
     reduction,
     selection,
@@ -26,11 +34,14 @@ from tensorviz.ops import (
 )
 from tensorviz.ops.activation import *
 from tensorviz.ops.arithmetic import *
+from tensorviz.ops.attention import *
 from tensorviz.ops.comparison import *
 from tensorviz.ops.contraction import *
 from tensorviz.ops.conversion import *
+from tensorviz.ops.convolution import *
 from tensorviz.ops.cumulative import *
 from tensorviz.ops.custom import *
+from tensorviz.ops.diagonals import *
 from tensorviz.ops.einsum import *
 from tensorviz.ops.expansion import *
 from tensorviz.ops.exponential import *
@@ -38,31 +49,44 @@ from tensorviz.ops.extremum import *
 from tensorviz.ops.indexing import *
 from tensorviz.ops.joining import *
 from tensorviz.ops.layer import *
+from tensorviz.ops.linalg import *
 from tensorviz.ops.loss import *
 from tensorviz.ops.movement import *
+from tensorviz.ops.noise import *
+from tensorviz.ops.normalization import *
 from tensorviz.ops.norms import *
+from tensorviz.ops.ordering import *
+from tensorviz.ops.pooling import *
 from tensorviz.ops.probability import *
 from tensorviz.ops.reduction import *
 from tensorviz.ops.selection import *
 from tensorviz.ops.trigonometric import *
 
-__all__: list[str] = ["einsum"]
+__all__: list[str] = ["einsum"]  # families of one op, whose module and function share a name
 __all__ += activation.__all__
 __all__ += arithmetic.__all__
+__all__ += attention.__all__
 __all__ += comparison.__all__
 __all__ += contraction.__all__
 __all__ += conversion.__all__
+__all__ += convolution.__all__
 __all__ += cumulative.__all__
 __all__ += custom.__all__
+__all__ += diagonals.__all__
 __all__ += expansion.__all__
 __all__ += exponential.__all__
 __all__ += extremum.__all__
 __all__ += indexing.__all__
 __all__ += joining.__all__
 __all__ += layer.__all__
+__all__ += linalg.__all__
 __all__ += loss.__all__
 __all__ += movement.__all__
+__all__ += noise.__all__
+__all__ += normalization.__all__
 __all__ += norms.__all__
+__all__ += ordering.__all__
+__all__ += pooling.__all__
 __all__ += probability.__all__
 __all__ += reduction.__all__
 __all__ += selection.__all__

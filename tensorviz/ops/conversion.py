@@ -67,7 +67,7 @@ def _values(x: Any) -> Any:
 _ON_VALUES: tuple[Any, ...] = (
     *(np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj),
     *(np.allclose, np.isclose, np.array_equal, np.array_equiv, np.array2string, np.array_repr, np.array_str, np.shares_memory, np.may_share_memory),
-    *(np.count_nonzero, np.nonzero, np.flatnonzero, np.argwhere, np.argsort, np.searchsorted, np.bincount, np.histogram),
+    *(np.count_nonzero, np.nonzero, np.flatnonzero, np.argwhere, np.searchsorted, np.bincount, np.histogram),
 )
 for _function in _ON_VALUES:
     _on_values(_function)
