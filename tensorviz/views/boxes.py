@@ -111,7 +111,16 @@ def _gap(parts: Parts) -> float:
 
 
 def _name_is_wide(parts: Parts) -> bool:
-    return text.width(parts.name, NAME) / 2 > parts.glyph[0] / 2 + 12
+    return _name_width(parts) / 2 > parts.glyph[0] / 2 + 12
+
+
+def name_size(parts: Parts) -> float:
+    """A root's name is a little larger: it is what the picture is about."""
+    return NAME + 2 if parts.root else NAME
+
+
+def _name_width(parts: Parts) -> float:
+    return text.width(parts.name, name_size(parts))
 
 
 def _sideways(parts: Parts) -> Station:
@@ -193,7 +202,7 @@ def _place_name(out: Station, left: float, right: float, top: float, bottom: flo
     parts = out.parts
     if not parts.name:
         return top, bottom, left, right
-    half, h = text.width(parts.name, NAME) / 2, parts.glyph[1]
+    half, h = _name_width(parts) / 2, parts.glyph[1]
     wide = _name_is_wide(parts)
     if parts.root:
         y = -(top + 6) if wide else -h / 2 - 12
@@ -251,7 +260,7 @@ def _downwards(parts: Parts) -> Station:
     start = h / 2 + 12 + (6 if parts.saved_output else 0)
     if parts.name:
         out.name_at = Point(w / 2 + 10, 4)
-        right = max(right, w / 2 + 10 + text.width(parts.name, NAME))
+        right = max(right, w / 2 + 10 + _name_width(parts))
     if parts.value is not None:
         label = parts.value.label
         out.value = Spot(parts.value, Point(-VALUE_GAP - label.width, start))

@@ -74,14 +74,13 @@ def cells(values: npt.ArrayLike) -> list[str]:
     ordinary = [(v, text) for v, text in zip(flat, alone, strict=True) if math.isfinite(v) and v != 0]
     if any("e" in text for _, text in ordinary):
         return alone
-    decimals = max((len(text.partition(".")[2]) for _, text in ordinary), default=0)
-    whole = max((len(text.partition(".")[0].lstrip(MINUS)) for _, text in ordinary), default=1)
-    # Six digits in all for the largest: 100.500 beside 0.033, but not 1234.500000 beside 0.000123.
-    decimals = min(decimals, max(0, 6 - whole))
-    shared = [_padded(v, decimals) for v in flat]
-    if any(_starved(text, joint) for (_, text), joint in zip(ordinary, (_padded(v, decimals) for v, _ in ordinary), strict=True)):
-        return alone
-    return shared
+    needed = max((len(text.partition(".")[2]) for _, text in ordinary), default=0)
+    whole = max((_scientific(abs(float(v)), DIGITS)[1] + 1 for v, _ in ordinary), default=1)
+    # Four digits for the largest, and up to six where a smaller one would keep fewer than two: 100.500 beside 0.033.
+    for decimals in range(min(needed, max(0, DIGITS - whole)), min(needed, max(0, DIGITS + 2 - whole)) + 1):
+        if not any(_starved(text, _padded(v, decimals)) for v, text in ordinary):
+            return [_padded(v, decimals) for v in flat]
+    return alone
 
 
 def _padded(v: Any, decimals: int) -> str:

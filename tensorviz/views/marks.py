@@ -137,6 +137,13 @@ class Pen:
             out.append(self.rect(x + 4, y + 4, w - 8, h - 8, max(2.0, radius - 4), paint.attributes("inner", state)))
         return "".join(out)
 
+    def ground(self, word: str, size: float, state: str) -> str:
+        """Paper under a label that would stand on hatching."""
+        if state != "zero" and not self.paint.live:
+            return ""
+        wide = text.width(word, size) + 6
+        return self.rect(-wide / 2, -size * 0.62, wide, size * 1.2, 3, self.paint.attributes("ground"))
+
     def saved(self, x: float, y: float) -> str:
         return self.path(f"M{n(x)},{n(y - 7)}l5,7l-5,7l-5,-7z", "saved")
 

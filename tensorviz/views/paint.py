@@ -26,6 +26,7 @@ LOOKS: dict[str, Look] = {
     "card": {"fill": "@node", "stroke": "@ink2", "stroke-width": "1.6"},
     "inner": {"fill": "none", "stroke": "@ink2", "stroke-width": "1.4"},
     "hatch": {"fill": "none", "stroke": "@hair2", "stroke-width": "1.6"},
+    "ground": {"fill": "@node"},
     "label": {"fill": "@ink", **_MONO},
     "name": {"fill": "@ink2", **_MONO},
     "wire": {"fill": "none", "stroke": "@wire", "stroke-width": "1.6"},
@@ -162,6 +163,7 @@ def stylesheet(scope: str = ".tv-graph") -> str:
     rule(".tv-cell.tv-nan", {"fill": "@errbg"})
     hidden = [
         '.tv-node:not([data-state="active"]) .tv-halo', '.tv-node:not([data-state="zero"]) .tv-hatch',
+        '.tv-node:not([data-state="zero"]) .tv-ground',
         '.tv-edge:not([data-state="active"]) .tv-band', '[data-state="idle"] > .tv-back', '[data-state="idle"] > .tv-backhead',
         '[data-state="detached"] > .tv-back', '.tv-edge:not([data-state="blocked"]) > .tv-block',
         '[data-total][data-state="idle"]', '[data-share][data-state="idle"]', '.tv-stem[data-state="idle"] .tv-back',

@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorviz.trace import Trace
 from tensorviz.views import curves, state, text
-from tensorviz.views.boxes import Badge, Row, Spot, Station, outline, station
+from tensorviz.views.boxes import Badge, Row, Spot, Station, name_size, outline, station
 from tensorviz.views.curves import number as n
 from tensorviz.views.labels import SIZE
 from tensorviz.views.layout import Box, Layout, Link, Point, layout
@@ -234,12 +234,10 @@ class _Composer:
         at, p = self.centre[s.key], s.parts
         how = self._item_state(p.item)
         node, pen = p.item.node, self.pen
-        glyph = [pen.glyph(p.shape, *p.glyph, p.root, how)]
+        glyph = [pen.glyph(p.shape, *p.glyph, p.root, how), pen.ground(p.word, p.size, how)]
         glyph.append(pen.text(0, 6.2 if p.size > 16 else 5, p.word, "label", p.size, "middle", how, p.shape))
         if p.name:
-            glyph.append(
-                pen.text(s.name_at.x, s.name_at.y, p.name, "name", NAME + (2 if p.root else 0), s.name_anchor, how, "root" if p.root else "")
-            )
+            glyph.append(pen.text(s.name_at.x, s.name_at.y, p.name, "name", name_size(p), s.name_anchor, how, "root" if p.root else ""))
         if p.saved_input:
             glyph.append(pen.saved(-p.glyph[0] / 2 - 1, 0) if self.direction == "LR" else pen.saved(0, -p.glyph[1] / 2 - 1))
         if p.saved_output:

@@ -15,6 +15,9 @@ MOST_NODES = 100
 KEPT = 2
 """Nodes that stay open on each side of the focus inside a folded chain."""
 SHORTEST_FOLD = 3
+NEIGHBOURS = 40
+"""Items of a neighbourhood: what is one place in a large graph should be readable without scrolling for minutes."""
+MOST_FOLLOWED = 4
 
 
 @dataclass(slots=True)
@@ -61,7 +64,7 @@ def scene(trace: Trace, *, focus: int | None = None, most: int = MOST_NODES, har
     """What to draw of ``trace`` when about ``most`` items may be seen.
 
     ``focus`` is the node that the picture is about (the last root if not given). Scopes collapse as far as needed, from the innermost outwards; then
-    chains of operands with a single use fold; if more than ``hard`` items are left, those nearest to the focus are kept.
+    chains of operands with a single use fold; if more than ``hard`` items are left, the neighbourhood of the focus is kept.
     """
     nodes = trace.nodes
     if focus is None:
@@ -76,7 +79,7 @@ def scene(trace: Trace, *, focus: int | None = None, most: int = MOST_NODES, har
         built = _build(trace, owner, labels)
     limit = hard if hard is not None else most
     if len(built.items) > limit:
-        built = _nearest(built, owner.get(focus, built.items[-1].key), most)
+        built = _nearest(built, owner.get(focus, built.items[-1].key), min(most, NEIGHBOURS))
     return built
 
 
@@ -194,12 +197,18 @@ def _around(start: str, into: dict[str, list[str]], out: dict[str, list[str]], f
 
 
 def _nearest(scene: Scene, start: str, most: int) -> Scene:
-    """The ``most`` items nearest to ``start``, operands before consumers at equal distance."""
+    """The ``most`` items nearest to ``start``, operands before consumers at equal distance.
+
+    A constant or a parameter that is used all over is no way from one place to another, so its consumers are not followed.
+    """
     beside: dict[str, list[str]] = {}
+    ahead: dict[str, list[str]] = {}
     for wire in scene.wires:
         beside.setdefault(wire.head, []).append(wire.tail)
-    for wire in scene.wires:
-        beside.setdefault(wire.tail, []).append(wire.head)
+        ahead.setdefault(wire.tail, []).append(wire.head)
+    for key, heads in ahead.items():
+        if len(heads) <= MOST_FOLLOWED:
+            beside.setdefault(key, []).extend(heads)
     kept, queue = {start}, deque([start])
     while queue and len(kept) < most:
         for other in beside.get(queue.popleft(), ()):

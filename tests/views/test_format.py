@@ -32,6 +32,12 @@ def test_entries_of_one_array_share_one_count_of_decimals() -> None:
     assert fmt.cells([[2.2, 4.4], [8.2, 10.41]]) == ["2.20", "4.40", "8.20", "10.41"]
 
 
+def test_the_largest_entry_of_an_array_has_four_digits() -> None:
+    assert fmt.cells([1 / 3, 2.0]) == ["0.333", "2.000"]
+    assert fmt.cells([1 / 3, 0.25]) == ["0.3333", "0.2500"]
+    assert fmt.cells([-2.32503, 0.03204]) == ["−2.325", "0.032"]
+
+
 def test_exact_zero_is_told_from_a_small_number_rounded_and_keeps_its_column() -> None:
     assert fmt.cells([0.0, 0.5]) == ["0\u00a0\u00a0", "0.5"]
 
