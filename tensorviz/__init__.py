@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorviz import ops
 from tensorviz.engine.backward import backward
+from tensorviz.engine.functional import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from tensorviz.engine.graph import enable_grad, is_grad_enabled, no_grad, scope
 from tensorviz.engine.tensor import Tensor, tensor
 from tensorviz.ops import *  # noqa: F403 - the op families list their public names in __all__
@@ -64,13 +65,20 @@ __all__ = [
     "debug",
     "draw",
     "enable_grad",
+    "grad",
     "gradcheck",
+    "hessian",
+    "hvp",
     "is_grad_enabled",
+    "jacobian",
+    "jvp",
     "load",
     "no_grad",
     "scope",
     "set_display",
     "tensor",
+    "value_and_grad",
+    "vjp",
     *ops.__all__,
 ]
 

@@ -139,7 +139,7 @@ def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, 
         try:
             shares = node.op.pull(node, g)  # type: ignore[union-attr]
         except Exception as error:
-            error.add_note(f"raised by the backward rule of {_at(node)}")
+            error.add_note(f"raised by the backward rule of {describe(node)}")
             raise
         pulled.append(shares)
         if not node.same:
@@ -159,18 +159,21 @@ def fit(node: Node, slot: int, share: Any) -> Any:
     if share.shape != value.shape:
         if not (node.op.broadcasts and can_grow(value.shape, share.shape)):  # type: ignore[union-attr]
             raise RuleError(
-                f"the backward rule of {_at(node)} returned for slot {slot} ({node.op.slot_name(slot)}) "  # type: ignore[union-attr]
+                f"the backward rule of {describe(node)} returned for slot {slot} ({node.op.slot_name(slot)}) "  # type: ignore[union-attr]
                 f"a gradient of shape {share.shape}, expected {value.shape}, the operand's shape"
             )
         share = unbroadcast(share, value.shape)
     if share.dtype != value.dtype:
         if share.dtype.kind not in "fiub":
-            raise RuleError(f"the backward rule of {_at(node)} returned for slot {slot} a gradient of dtype {share.dtype}, expected {value.dtype}")
+            raise RuleError(
+                f"the backward rule of {describe(node)} returned for slot {slot} a gradient of dtype {share.dtype}, expected {value.dtype}"
+            )
         share = share.astype(value.dtype)
     return share
 
 
-def _at(node: Node) -> str:
+def describe(node: Node) -> str:
+    """The op of a node and where it was made, for errors."""
     where = source_of(node)
     return f"{node.op.name}{f' made at {where}' if where else ''}"  # type: ignore[union-attr]
 

@@ -229,10 +229,6 @@ class SignOfDet(Op):
     def forward(a: Any) -> Any:
         return np.linalg.slogdet(a)[0]
 
-    @staticmethod
-    def examples(rng: np.random.Generator) -> Examples:
-        return [((_regular(rng, (2, 2)),), {})]
-
 
 @expose(numpy=[np.linalg.slogdet])
 def slogdet(a: Any) -> SlogDet:

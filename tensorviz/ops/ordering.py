@@ -149,6 +149,7 @@ def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, 
     """
     if order is not None:
         raise DTypeError("sort: order= names fields, which a Tensor has none of")
+    a = a if hasattr(a, "ndim") else np.asarray(a)
     if axis is None:
         a, axis = np.ravel(a), -1
     return apply(REGISTRY["sort"], (a,), {} if axis == -1 else {"axis": operator.index(axis)})

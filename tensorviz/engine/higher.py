@@ -1,0 +1,134 @@
+"""The backward sweep between given variables and results, on arrays or, for higher order, on Tensors, so that it is recorded itself. Knows no op."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from tensorviz.engine import tensor as tensors
+from tensorviz.engine.backward import describe, refuse_stale, sweep
+from tensorviz.engine.graph import Node
+from tensorviz.engine.op import forward_of
+from tensorviz.engine.tensor import Tensor
+from tensorviz.engine.unbroadcast import can_grow, unbroadcast
+from tensorviz.errors import RuleError
+
+
+class _Forgetful(list[Any]):
+    """A list that keeps nothing: where no record is wanted, shares may go as soon as they are added."""
+
+    def append(self, item: Any) -> None:
+        pass
+
+
+def pull(roots: Sequence[Node], seeds: Sequence[Any], variables: Sequence[Node], *, recorded: bool) -> list[Any]:
+    """The gradient of every variable (None where no root depends on it), for one seed per root. Nothing is written to ``.grad``.
+
+    ``recorded``: rules run on Tensors, so that the gradients are results of recorded ops; otherwise on arrays.
+    """
+    ops = between(roots, variables)
+    if tensors.changes.any:
+        refuse_stale(ops)
+    totals: dict[Node, Any] = {}
+    for node, seed in zip(roots, seeds, strict=True):
+        totals[node] = totals[node] + seed if node in totals else seed
+    paused = gc.isenabled()
+    if paused:
+        gc.disable()
+    try:
+        if recorded:
+            _sweep_recorded(ops, totals)
+        else:
+            sweep(ops, totals, _Forgetful())
+    finally:
+        if paused:
+            gc.enable()
+    return [totals.get(v) for v in variables]
+
+
+def between(roots: Iterable[Node], variables: Iterable[Node]) -> list[Node]:
+    """The results, newest first, that lie on a path from a variable to a root."""
+    ends = set(variables)
+    seen = {r for r in roots if r.requires_grad and r not in ends}
+    stack = list(seen)
+    found = []
+    while stack:
+        node = stack.pop()
+        if node.op is None:
+            continue
+        found.append(node)
+        for n in node.inputs:
+            if n.requires_grad and n not in seen and n not in ends:
+                seen.add(n)
+                stack.append(n)
+    found.sort(key=attrgetter("uid"))
+    on_path = set(ends)
+    for node in found:
+        if any(n in on_path for n in node.inputs):
+            on_path.add(node)
+    return [n for n in reversed(found) if n in on_path]
+
+
+def behind(value: Any) -> set[Node]:
+    """Every node that a gradient from ``value`` would reach, itself included; nothing for an array."""
+    if not isinstance(value, Tensor) or not value.requires_grad:
+        return set()
+    seen = {value._current()}
+    stack = list(seen)
+    while stack:
+        for n in stack.pop().inputs:
+            if n.requires_grad and n not in seen:
+                seen.add(n)
+                stack.append(n)
+    return seen
+
+
+def _sweep_recorded(ops: Sequence[Node], totals: dict[Node, Any]) -> None:
+    for node in ops:
+        g = totals.get(node)
+        if g is None:
+            continue
+        op = node.op
+        assert op is not None
+        try:
+            shares = op.pull_recorded(node, g, _wrap, _extras(node))
+        except Exception as error:
+            error.add_note(f"raised by the backward rule of {describe(node)}, run on Tensors for a higher derivative")
+            raise
+        for slot, (inp, share) in enumerate(zip(node.inputs, shares, strict=True)):
+            if share is not None and inp.requires_grad:
+                share = _fit(node, slot, share)
+                totals[inp] = totals[inp] + share if inp in totals else share
+
+
+def _wrap(node: Node) -> Any:
+    """A node as a Tensor; a Python scalar as itself, so that it stays weak."""
+    return node.value if type(node.value) in (int, float, bool) else Tensor(node)
+
+
+def _extras(node: Node) -> tuple[Any, ...]:
+    """What ``forward`` made for the rule, made again from Tensors, since it depends on the operands too."""
+    op = node.op
+    assert op is not None
+    if not set(op.extras) & set(op.saves):
+        return ()
+    _, extras = forward_of(op)(*[_wrap(n) for n in node.inputs], **node.params)
+    return tuple(extras)
+
+
+def _fit(node: Node, slot: int, share: Any) -> Any:
+    """A rule's share in the operand's shape and dtype, by recorded steps."""
+    value = node.inputs[slot].value
+    if not isinstance(share, Tensor):
+        share = np.asarray(share)
+    if share.shape != value.shape:
+        if not (node.op.broadcasts and can_grow(value.shape, share.shape)):  # type: ignore[union-attr]
+            raise RuleError(
+                f"the backward rule of {describe(node)} returned for slot {slot} a gradient of shape {share.shape}, expected {value.shape}, the operand's shape"
+            )
+        share = unbroadcast(share, value.shape)
+    return share if share.dtype == value.dtype else share.astype(value.dtype)
