@@ -72,6 +72,8 @@ def _root(y: Any) -> Node:
             if node.rare is not None and node.rare.cut is not None
             else "it was made under no_grad"
             if node.params.get("no_grad")
+            else f"{node.op.name} has no gradient"
+            if node.op is not None and not node.op.differentiable
             else "nothing that it depends on requires a gradient"
         )
         where = source_of(node)

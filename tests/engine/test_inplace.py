@@ -1,0 +1,199 @@
+"""House rule 6: in-place changes, the versions they make, and what ``.data`` hands out."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import tensorviz as tv
+from tensorviz.errors import DTypeError, InPlaceError, ShapeError
+
+
+def leaf(data, **options) -> tv.Tensor:
+    return tv.tensor(data, requires_grad=True, **options)
+
+
+def test_changing_a_leaf_while_recording_is_refused_and_says_what_to_do():
+    w = leaf([1.0, 2.0], name="w")
+    with pytest.raises(InPlaceError, match=r"in-place add on the leaf tensor 'w'.*x = x \+.*no_grad"):
+        w += 1.0
+    for change in (lambda: w.mul_(2.0), lambda: w.zero_(), lambda: w.copy_([0.0, 0.0])):
+        with pytest.raises(InPlaceError, match="leaf"):
+            change()
+    assert w.tolist() == [1, 2]
+
+
+def test_an_update_under_no_grad_keeps_the_tensor_a_leaf():
+    w = leaf([1.0, 2.0])
+    (w * w).sum().backward()
+    with tv.no_grad():
+        w -= 0.1 * w.grad
+    assert w.tolist() == [0.8, 1.6]
+    assert w.is_leaf
+    assert w.requires_grad
+    w.zero_grad()
+    (w * 3.0).sum().backward()
+    assert w.grad.tolist() == [3, 3]
+
+
+def test_a_change_that_no_rule_saved_is_harmless_and_recorded():
+    x = leaf([1.0, 2.0])
+    y = x + 1.0
+    y *= 2.0
+    trace = y.sum().backward()
+    assert x.grad.tolist() == [2, 2]
+    assert [n.op for n in trace.nodes if n.kind == "op"] == ["add", "mul", "sum"]
+
+
+def test_a_changed_saved_value_is_an_error_that_names_both_ops_and_both_lines():
+    x = leaf([0.0, 1.0])
+    y = np.exp(x)
+    y += 1.0
+    with pytest.raises(InPlaceError) as caught:
+        y.sum().backward()
+    text = str(caught.value)
+    assert re.search(r"exp saved out for its backward rule, and an in-place add modified it", text)
+    assert re.search(r"saved by exp: .*test_inplace\.py:\d+.*y = np\.exp\(x\)", text)
+    assert re.search(r"changed by add: .*test_inplace\.py:\d+.*y \+= 1\.0", text)
+    assert "version 1, saved at version 0" in text
+    assert x.grad is None
+
+
+def test_a_saved_operand_that_changed_is_an_error_too():
+    x = leaf([1.0, 2.0])
+    h = x * 2.0
+    y = (h * h).sum()
+    h.zero_()
+    with pytest.raises(InPlaceError, match="mul saved [ab] .*in-place setitem modified"):
+        y.backward()
+
+
+def test_the_record_still_shows_each_value_as_it_was():
+    x = leaf([1.0, 2.0])
+    h = x * 2.0
+    before = h + 0.0
+    h += 100.0
+    trace = (before + h).sum().backward()
+    values = [n.value.tolist() for n in trace.nodes if n.op in ("mul", "add")]
+    assert values == [[2, 4], [2, 4], [102, 104], [104, 108]]
+
+
+def test_a_second_name_for_a_tensor_sees_the_change():
+    x = leaf([1.0, 2.0])
+    h = x * 2.0
+    y = h
+    y += 1.0
+    assert h is y
+    loss = (h * h).sum() + y.sum()
+    loss.backward()
+    assert loss.item() == 42
+    assert x.grad.tolist() == [14, 22]
+
+
+def test_a_slice_taken_earlier_keeps_its_value():
+    x = leaf([1.0, 2.0, 3.0])
+    h = x * 1.0
+    v = h[1:]
+    y = (v * v).sum()
+    h *= 100.0
+    y.backward()
+    assert x.grad.tolist() == [0, 4, 6]
+
+
+def test_shape_and_dtype_of_a_tensor_cannot_change_in_place():
+    y = leaf([1.0, 2.0]) * 1.0
+    with pytest.raises(ShapeError, match=r"in-place add.*shape \(2,\), the result has \(3, 2\)"):
+        y += np.ones((3, 2))
+    counts = tv.tensor([1, 2])
+    with pytest.raises(DTypeError, match="int64.*float64"):
+        counts += 0.5
+    single = tv.tensor(np.float32([1.0]))
+    single += np.float64(0.5)
+    assert single.dtype == np.float32
+
+
+def test_inplace_methods_return_the_tensor_itself():
+    y = leaf([1.0, 2.0]) * 1.0
+    assert y.add_(1.0) is y
+    assert y.mul_(2.0) is y
+    assert y.copy_(7.0) is y
+    assert y.tolist() == [7, 7]
+
+
+def test_an_array_cannot_take_a_tensor_in_place():
+    a = np.ones(2)
+    with pytest.raises(TypeError, match=r"a = a \+ x"):
+        a += leaf([1.0, 2.0])
+
+
+# ---- .data -------------------------------------------------------------------------------------------------------
+
+
+def test_writing_to_data_changes_the_leaf_and_no_record():
+    w = leaf([1.0, 2.0], name="w")
+    first = (w * w).sum().backward()
+    w.data -= 0.1 * w.grad
+    assert w.tolist() == [0.8, 1.6]
+    w.zero_grad()
+    second = (w * w).sum().backward()
+    assert w.grad.tolist() == [1.6, 3.2]
+    assert first.node("w").value.tolist() == [1, 2]
+    assert second.node("w").value.tolist() == [0.8, 1.6]
+
+
+def test_reading_data_does_not_split_a_leaf_in_two():
+    w = leaf([1.0, 2.0])
+    a = w * 2.0
+    assert w.data.tolist() == [1, 2]
+    b = w * 3.0
+    trace = (a + b).sum().backward()
+    assert [n.kind for n in trace.nodes].count("leaf") == 1
+    assert len(trace.node(w).shares) == 2
+    assert w.grad.tolist() == [5, 5]
+
+
+def test_a_leaf_written_to_between_two_uses_is_two_values():
+    w = leaf([1.0, 2.0])
+    a = w * w
+    w.data[...] = 10.0
+    b = w * w
+    trace = (a + b).sum().backward()
+    assert sorted(n.value.tolist() for n in trace.nodes if n.kind == "leaf") == [[1, 2], [10, 10]]
+    assert w.grad.tolist() == [2 * 1 + 2 * 10, 2 * 2 + 2 * 10]
+
+
+def test_data_can_be_replaced_by_an_array_of_its_shape():
+    w = leaf(np.float32([1.0, 2.0]))
+    new = np.array([3.0, 4.0])
+    w.data = new
+    new[:] = 0
+    assert w.tolist() == [3, 4]
+    assert w.dtype == np.float32
+    with pytest.raises(ShapeError, match=r"shape \(2,\), got \(3,\)"):
+        w.data = np.ones(3)
+
+
+def test_data_of_a_result_is_read_only():
+    y = leaf([1.0, 2.0]) * 2.0
+    with pytest.raises(ValueError, match="read-only"):
+        y.data[0] = 1.0
+    with pytest.raises(InPlaceError, match=r"result of mul.*detach\(\)"):
+        y.data = np.ones(2)
+
+
+def test_numpy_and_asarray_are_read_only_views():
+    w = leaf([1.0, 2.0])
+    for array in (w.numpy(), np.asarray(w)):
+        assert not array.flags.writeable
+    assert np.array(w).flags.writeable
+
+
+def test_a_buffer_that_the_caller_reuses_changes_nothing():
+    buffer = np.array([1.0, 2.0])
+    x = leaf(buffer)
+    y = x * buffer
+    buffer[:] = 0.0
+    y.sum().backward()
+    assert x.grad.tolist() == [1, 2]
