@@ -83,7 +83,8 @@ def formula(trace: Trace, share: Share) -> Formula:
     names = _pretty(_NAME.sub(lambda m: words.get(m[0], m[0]), rule)) if rule else f"{consumer.op}'s rule of {words['g']}"
     left = f"∂{symbol(target)}"
     summed = f"Σ {fmt.axes(share.summed_axes)}" if share.summed_axes else ""
-    return Formula(left, "=" if len(target.shares) == 1 else "←", summed, visible(names), visible(_numbers(trace, consumer, share, rule, left)))
+    sign = "=" if len(target.shares) == 1 else "←"
+    return Formula(left, sign, summed, visible(names), visible(_numbers(trace, consumer, share, rule, left, sign)))
 
 
 def symbol(node: TraceNode) -> str:
@@ -109,21 +110,21 @@ def _pretty(rule: str) -> str:
     return rule.replace("-", fmt.MINUS)
 
 
-def _numbers(trace: Trace, consumer: TraceNode, share: Share, rule: str, left: str) -> str:
+def _numbers(trace: Trace, consumer: TraceNode, share: Share, rule: str, left: str, sign: str) -> str:
     if not share.value.size or not share.local.size:
         return ""
     index = (0,) * share.value.ndim
-    at = f"{left}[{', '.join('0' * share.value.ndim)}]" if share.value.size > 1 else left
+    at = (f"{left}[{', '.join('0' * share.value.ndim)}]" if share.value.size > 1 else left) + f" {sign}"
     result = fmt.number(share.value[index])
     if share.summed_axes:
         terms = _terms(share)
-        return f"{at} = {' + '.join(map(_bracketed, terms))} = {result}" if len(terms) <= MOST_TERMS else ""
+        return f"{at} {' + '.join(map(_bracketed, terms))} = {result}" if len(terms) <= MOST_TERMS else ""
     values = _values(trace, consumer)
     if values is None or share.local.shape != consumer.shape:
         return ""
     spelled = _substitute(rule, values, share.local.shape, index)
     # A rule that only hands the gradient on says nothing as numbers that its names have not said.
-    return f"{at} = {spelled} = {result}" if spelled and spelled != result else ""
+    return f"{at} {spelled} = {result}" if spelled and spelled != _bracketed(result) else ""
 
 
 def _terms(share: Share) -> list[str]:
