@@ -98,7 +98,6 @@ def _as_result(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(*operands: Any, **params: Any) -> Any:
         result = forward(*operands, **params)
-        # lists and numbers become arrays; what is a view of an operand must not freeze the operand's memory twice
         value = result if isinstance(result, (np.ndarray, np.generic)) else np.asarray(result)
         if value.dtype.kind not in "fiub":
             raise RuleError(f"custom op {name!r}: forward returned {type(result).__name__} of dtype {value.dtype}, expected an array of real numbers")

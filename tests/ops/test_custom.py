@@ -1,0 +1,158 @@
+"""Ops that users define: recorded and checked like any other, and told what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorviz as tv
+from tensorviz.engine.op import REGISTRY
+from tensorviz.errors import OpDefinitionError, RuleError
+from tensorviz.ops.custom import CustomOp
+
+
+@pytest.fixture(autouse=True)
+def _leave_the_registry_as_it_was() -> Iterator[None]:
+    before = dict(REGISTRY)
+    yield
+    REGISTRY.clear()
+    REGISTRY.update(before)
+
+
+def leaf(data: Any, dtype: Any = None) -> tv.Tensor:
+    return tv.tensor(data, dtype=dtype, requires_grad=True)
+
+
+def test_a_custom_op_is_one_node_with_its_own_rule():
+    cube = tv.custom_op("cube", lambda a: a**3, lambda g, a: (3 * a**2 * g,))
+    x = leaf([1.0, 2.0])
+    y = cube(x)
+    trace = y.backward(np.array([1.0, 10.0]))
+    assert y.tolist() == [1.0, 8.0]
+    assert x.grad.tolist() == [3.0, 120.0]
+    node = trace.nodes[-1]
+    assert (node.op, node.slots, list(node.saved)) == ("cube", ("a",), ["a"])
+    assert node.formulas == ("vjp(g, a)",)
+
+
+def test_plain_arrays_give_a_plain_array():
+    double = tv.custom_op("double", lambda a: a * 2, lambda g, a: (g * 2,))
+    assert type(double(np.array([1.0]))) is np.ndarray
+
+
+def test_parameters_go_by_keyword_and_reach_the_rule():
+    power = tv.custom_op("my_power", lambda a, *, n: a**n, lambda g, a, *, n: (n * a ** (n - 1) * g,))
+    x = leaf([2.0])
+    y = power(x, n=3)
+    trace = y.backward(np.ones(1))
+    assert y.tolist() == [8.0]
+    assert x.grad.tolist() == [12.0]
+    assert trace.nodes[-1].params == {"n": 3}
+
+
+def test_none_means_no_gradient():
+    pick = tv.custom_op("pick", lambda a, b: a + 0 * b, lambda g, a, b: (g, None))
+    a, b = leaf([1.0]), leaf([2.0])
+    pick(a, b).backward(np.ones(1))
+    assert a.grad.tolist() == [1.0]
+    assert b.grad is None
+
+
+def test_any_number_of_operands():
+    total = tv.custom_op("total", lambda *xs: sum(xs), lambda g, *xs: tuple(g for _ in xs))
+    leaves = [leaf([float(i)]) for i in range(3)]
+    y = total(*leaves)
+    y.backward(np.array([5.0]))
+    assert y.tolist() == [3.0]
+    assert [x.grad.tolist() for x in leaves] == [[5.0]] * 3
+
+
+def test_a_single_operand_may_go_without_a_tuple_and_a_scalar_works():
+    half = tv.custom_op("half", lambda a: a / 2, lambda g, a: g / 2)
+    x = leaf(3.0)
+    half(x).backward()
+    assert x.grad == 0.5
+
+
+def test_broadcasting_is_left_to_the_engine_on_request():
+    add = tv.custom_op("my_add", lambda a, b: a + b, lambda g, a, b: (g, g), broadcasts=True)
+    a, b = leaf(np.ones((4, 3))), leaf(np.ones(3))
+    trace = add(a, b).backward(np.ones((4, 3)))
+    assert b.grad.tolist() == [4.0, 4.0, 4.0]
+    assert trace.node("b").shares[0].summed_axes == (0,)
+
+
+@pytest.mark.parametrize(
+    ("vjp", "broadcasts", "message"),
+    [
+        (lambda g, a, b: (g, g), False, r"my_op returned for slot 1 \(b\) a gradient of shape \(4, 3\), expected \(3,\).*broadcasts=True"),
+        (lambda g, a, b: (g.sum(axis=0), g), True, r"my_op returned for slot 0 \(a\) a gradient of shape \(3,\), expected \(4, 3\)"),
+        (lambda g, a, b: (g,), True, r"returned 1 gradient\(s\), expected 2"),
+        (lambda g, a, b: g, True, r"returned one ndarray, expected a tuple of 2"),
+    ],
+)
+def test_a_wrong_share_names_op_slot_shape_got_and_shape_expected(vjp: Callable[..., Any], broadcasts: bool, message: str):
+    op = tv.custom_op("my_op", lambda a, b: a + b, vjp, broadcasts=broadcasts)
+    a, b = leaf(np.ones((4, 3))), leaf(np.ones(3))
+    with pytest.raises(RuleError, match=message):
+        op(a, b).sum().backward()
+    assert a.grad is None
+    assert b.grad is None
+
+
+def test_an_operand_of_the_results_own_shape_is_checked_as_well():
+    op = tv.custom_op("my_op", lambda a, b: a + b, lambda g, a, b: (g, g.sum(axis=0)), broadcasts=True)
+    with pytest.raises(RuleError, match=r"slot 1 \(b\) a gradient of shape \(2,\), expected \(2, 2\)"):
+        op(leaf(np.ones((2, 2))), leaf(np.ones((2, 2)))).sum().backward()
+
+
+def test_an_error_inside_the_rule_says_whose_rule_it_was_and_writes_no_gradient():
+    def boom(g: Any, a: Any) -> Any:
+        raise ValueError("boom")
+
+    bad = tv.custom_op("bad", lambda a: a * 1.0, boom)
+    x, other = leaf([1.0]), leaf([2.0])
+    with pytest.raises(ValueError, match="boom") as caught:
+        (bad(x) + other * 2.0).sum().backward()
+    assert any("backward rule of bad" in note for note in caught.value.__notes__)
+    assert other.grad is None
+
+
+def test_float32_stays_float32_whatever_the_rule_returns():
+    widen = tv.custom_op("widen", lambda a: a * 2, lambda g, a: (np.float64(2.0) * g,))
+    x = leaf([1.0], np.float32)
+    widen(x).backward(np.ones(1))
+    assert x.grad.dtype == np.float32
+
+
+def test_defining_a_name_again_replaces_it_but_a_built_in_name_is_taken():
+    tv.custom_op("again", lambda a: a, lambda g, a: (g,))
+    second = tv.custom_op("again", lambda a: a * 3, lambda g, a: (g * 3,))
+    assert second(np.array(2.0)) == 6.0
+    assert isinstance(REGISTRY["again"], CustomOp)
+    with pytest.raises(OpDefinitionError, match="'relu' is the name of a built-in op"):
+        tv.custom_op("relu", lambda a: a, lambda g, a: (g,))
+    with pytest.raises(OpDefinitionError, match="Python identifier"):
+        tv.custom_op("two words", lambda a: a, lambda g, a: (g,))
+    with pytest.raises(OpDefinitionError, match="vjp must be a function, got NoneType"):
+        tv.custom_op("no_rule", lambda a: a, None)  # type: ignore[arg-type]
+
+
+def test_a_result_that_is_no_array_of_numbers_is_refused():
+    text = tv.custom_op("text", lambda a: "no", lambda g, a: (g,))
+    with pytest.raises(RuleError, match=r"forward returned str"):
+        text(leaf([1.0]))
+
+
+def test_what_forward_returns_is_copied_where_it_is_the_operand_itself():
+    same = tv.custom_op("same", lambda a: a, lambda g, a: (g,))
+    data = np.array([1.0, 2.0])
+    same(data)
+    data[0] = 5.0  # still writable
+    x = leaf(data)
+    y = same(x)
+    y.backward(np.ones(2))
+    assert x.grad.tolist() == [1.0, 1.0]
