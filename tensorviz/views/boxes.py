@@ -24,7 +24,7 @@ SWING = 24.0
 """Along the flow, in which wires in wide rows converge to the glyph."""
 DIAMOND = 7.0
 """Kept free before the glyph for the mark of a saved input."""
-STEM = 16.0
+STEM = 20.0
 """The least that sticks out of a glyph, so that the backward wire's head has a straight piece to stand on."""
 MARGIN = 8.0
 LEAST_STEM = 10.0
@@ -178,7 +178,7 @@ def _sideways(parts: Parts) -> Station:
         out.fork = Badge(parts.fork, Point(right + 8 + parts.fork.width / 2, 0))
         right += 8 + parts.fork.width
     elif parts.leaves:
-        right = max(right + 6, w / 2 + STEM + (6 if parts.saved_output else 0))
+        right = max(right + 6, w / 2 + STEM + (4 if parts.shape == "scope" else 0) + (6 if parts.saved_output else 0))
     if parts.root:
         right += 12
     out.leave = Point(right, 0)
@@ -188,8 +188,8 @@ def _sideways(parts: Parts) -> Station:
     top, bottom, left, right = _place_name(out, left, right, top, bottom)
     for i, (node, name, content) in enumerate(parts.lines):
         y = bottom + 4 + i * LINE
-        out.lines.append((node, name, Spot(content, Point(-w / 2 + 20 + text.width(name, NAME), y))))
-        right = max(right, -w / 2 + 20 + text.width(name, NAME) + content.label.width)
+        out.lines.append((node, name, Spot(content, Point(-w / 2 + 24 + text.width(name, NAME), y))))
+        right = max(right, -w / 2 + 24 + text.width(name, NAME) + content.label.width)
     bottom += len(parts.lines) * LINE + (4 if parts.lines else 0)
     half = max(top, bottom) + 2
     out.left, out.right, out.top, out.bottom = left, right, half, half
@@ -275,8 +275,8 @@ def _downwards(parts: Parts) -> Station:
         right, below = max(right, GRADIENT_GAP + text.width(parts.missing, 14)), max(below, start + 18)
     for i, (node, name, content) in enumerate(parts.lines):
         y = start + i * LINE
-        out.lines.append((node, name, Spot(content, Point(GRADIENT_GAP + 20 + text.width(name, NAME), y))))
-        right, below = max(right, GRADIENT_GAP + 20 + text.width(name, NAME) + content.label.width), max(below, y + LINE)
+        out.lines.append((node, name, Spot(content, Point(GRADIENT_GAP + 24 + text.width(name, NAME), y))))
+        right, below = max(right, GRADIENT_GAP + 24 + text.width(name, NAME) + content.label.width), max(below, y + LINE)
     if parts.fork is not None and parts.leaves:
         out.fork = Badge(parts.fork, Point(0, below + 6 + PILL / 2))
         below += 6 + PILL

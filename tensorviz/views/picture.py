@@ -21,6 +21,8 @@ MARGIN = 12.0
 HEAD, BACK_HEAD = (8.0, 6.5), (9.0, 10.0)
 """Length and breadth of the arrow heads of forward and backward wires."""
 NOW_HEAD = (13.0, 15.0)
+HALO = 7.0
+"""Of the active node; the active share's head stands before it."""
 BESIDE = 5.0
 """Of the backward wire from the forward one."""
 
@@ -151,7 +153,7 @@ class _Composer:
         end = path[-1]
         forward = path[:-1] + [Point(end.x - 5 * self.flow.x, end.y - 5 * self.flow.y)]
         out = []
-        back = self._back(path, tail)
+        back = self._back(path, tail, HALO if active and not live else 0.0)
         if active or live:
             out.append(self.pen.path(curves.path_text(back), "band"))
         out.append(self.pen.path(curves.path_text(forward), "wire"))
@@ -171,14 +173,16 @@ class _Composer:
         mark = ' data-active=""' if active else ""
         return int(active), f'<g class="tv-edge"{name} data-state="{how}"{mark}>{"".join(out)}</g>'
 
-    def _back(self, path: list[Point], tail: Station) -> list[Point]:
+    def _back(self, path: list[Point], tail: Station, clear: float = 0.0) -> list[Point]:
         """The backward wire: beside the forward one, from the receiver (so that dashes on a shared stem fall together) to the sender."""
-        shift = BACK_HEAD[0] - 1 + (7 if tail.parts.saved_output else 0)
+        shift = BACK_HEAD[0] - 1 + max(7.0 if tail.parts.saved_output else 0.0, clear)
         start = Point(path[0].x + shift * self.flow.x, path[0].y + shift * self.flow.y)
-        return curves.beside([start, *path[1:]], BESIDE * self.sign)
+        # The first piece of every path is the straight stem, so it can be begun later without bending it.
+        return curves.beside([start, *curves.line(start, path[3]), *path[4:]], BESIDE * self.sign)
 
     def _backhead(self, back: list[Point], active: bool) -> str:
         length, breadth = NOW_HEAD if active and not self.paint.live else BACK_HEAD
+        # The wire begins behind the head's tip, so that its first dash does not stick out of it.
         tip = Point(back[0].x - (BACK_HEAD[0] - 1) * self.flow.x, back[0].y - (BACK_HEAD[0] - 1) * self.flow.y)
         return self.pen.path(curves.arrow(tip, Point(-self.flow.x, -self.flow.y), length, breadth), "backhead")
 
@@ -273,7 +277,7 @@ class _Composer:
         for i, name, spot in s.lines:
             x, y = at.x + spot.at.x, at.y + spot.at.y
             wide = text.width(name, NAME)
-            out.append(self.pen.path(f"M{n(x - wide - 20)},{n(y + 8)}l4,-5h7l4,5l-4,5h-7z", "card"))
+            out.append(self.pen.path(f"M{n(x - wide - 24)},{n(y + 8)}l4,-5h7l4,5l-4,5h-7z", "card"))
             out.append(self.pen.text(x - wide - 5, y + 12, name, "name", NAME))
             out.append(self._total(i, Spot(spot.content, Point(spot.at.x + 5, spot.at.y - 2)), at, "idle" if i not in self.now.totals else "done"))
         return "".join(out)
