@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import inspect
 import linecache
 import sys
@@ -43,7 +44,17 @@ class Pass:
         self.roots, self.seeds, self.ops, self.pulled, self.writes, self.names = roots, seeds, ops, pulled, writes, names
 
     def build(self) -> TraceData:
-        """The record: every node, share and step of the pass."""
+        """The record: every node, share and step of the pass. No garbage is made, so the cycle collector need not search the growing record."""
+        paused = gc.isenabled()
+        if paused:
+            gc.disable()
+        try:
+            return self._build()
+        finally:
+            if paused:
+                gc.enable()
+
+    def _build(self) -> TraceData:
         nodes = everything(self.roots)
         ids = _merge(nodes)
         nodes = [n for i, n in enumerate(nodes) if ids[n] == i] if len(set(ids.values())) < len(nodes) else nodes
@@ -106,12 +117,12 @@ class Pass:
         kind: NodeKind = "op"
         cut = None
         if op is None:
-            kind = "leaf" if node.requires_grad else "constant"
+            kind = "constant" if not node.requires_grad else "leaf" if rare is None or rare.path is None else "parameter"
             if node.params:
                 kind = "detached"
                 origin = rare.cut() if rare is not None and rare.cut is not None else None
                 cut = ids.get(origin) if origin is not None else None
-        name = {"leaf": "leaf", "constant": "constant", "detached": "detach"}.get(kind) or op.name  # type: ignore[union-attr]
+        name = {"leaf": "leaf", "parameter": "leaf", "constant": "constant", "detached": "detach"}.get(kind) or op.name  # type: ignore[union-attr]
         if node.params.get("no_grad"):
             name = "no_grad"
         saved = op.saved(node) if op is not None and node.requires_grad else {}
@@ -124,7 +135,7 @@ class Pass:
             inputs=tuple(ids[n] for n in node.inputs),
             params=dict(node.params) if op is not None else {},
             shape=tuple(value.shape),
-            dtype=str(value.dtype),
+            dtype=_dtype_name(value.dtype),
             value=value,
             saved={k: _array(v) for k, (v, _) in saved.items()},
             kind=kind,
@@ -199,6 +210,10 @@ def _equal(a: Any, b: Any) -> bool:
     return a is b or (a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes())
 
 
+_dtype_name = lru_cache(str)
+"""NumPy takes 5 µs to print a dtype."""
+
+
 def _array(value: Any) -> Array:
     """Any value of the engine as a read-only array."""
     array = np.asarray(value)
@@ -261,19 +276,34 @@ def names_in(frame: FrameType | None) -> dict[int, str]:
     found: dict[int, str] = {}
     if frame is None:
         return found
-    spaces = (frame.f_locals,) if frame.f_locals is frame.f_globals else (frame.f_locals, frame.f_globals)
-    for space in spaces:
+    inner = frame.f_locals
+    for space in (inner,) if inner is frame.f_globals else (inner, frame.f_globals):
         for name, value in list(space.items()):
             if type(value) is Tensor or isinstance(value, Tensor):
                 if name[:1] != "_" and name not in _IPYTHON:
                     found.setdefault(value._uid, name)
             elif type(value) is np.ndarray and name[:1] != "_":
                 found.setdefault(-id(value), name)
+    del space
+    _forget(frame, inner)
     return found
 
 
+_SNAPSHOTS = sys.version_info < (3, 13)
+"""Before Python 3.13, ``f_locals`` of a function is a copy that the frame keeps."""
+
+
+def _forget(frame: FrameType, copied: Any) -> None:
+    """Empty the copy of a function's locals that reading them left in its frame: it would keep a graph alive whose names are gone."""
+    if not (_SNAPSHOTS and frame.f_code.co_flags & inspect.CO_OPTIMIZED) or sys.gettrace() is not None:
+        return
+    # one reference each: the frame, names_in, this function, the call that counts; more: the user asked for locals() and holds it
+    if sys.getrefcount(copied) <= 4:
+        copied.clear()
+
+
 def _names(nodes: Sequence[Node], called: dict[int, str]) -> dict[int, str]:
-    """A name per position: ``name=``, else the caller's variable, else the target of the assignment in the node's own line."""
+    """A name per position: ``name=``, else the caller's variable, else a parameter's place in its module, else the target of the assignment in the node's own line."""
     names: dict[int, str] = {}
     for i, node in enumerate(nodes):
         if node.name is not None:
@@ -282,6 +312,8 @@ def _names(nodes: Sequence[Node], called: dict[int, str]) -> dict[int, str]:
             names[i] = called[node.uid]
         elif node.rare is not None and node.rare.original is not None and -id(node.rare.original) in called:
             names[i] = called[-id(node.rare.original)]
+        elif node.rare is not None and node.rare.path:
+            names[i] = node.rare.path
         elif node.code is not None and (node.op is not None or node.requires_grad or node.tracked or node.params):
             target = _assigned(_Identity(node.code), node.lasti)
             # several nodes made by one expression (a function of ours): the last of them is what the name means
