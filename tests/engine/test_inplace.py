@@ -66,7 +66,7 @@ def test_a_saved_operand_that_changed_is_an_error_too():
     h = x * 2.0
     y = (h * h).sum()
     h.zero_()
-    with pytest.raises(InPlaceError, match="mul saved [ab] .*in-place setitem modified"):
+    with pytest.raises(InPlaceError, match=r"mul saved [ab] .*in-place setitem modified"):
         y.backward()
 
 
@@ -107,7 +107,7 @@ def test_shape_and_dtype_of_a_tensor_cannot_change_in_place():
     with pytest.raises(ShapeError, match=r"in-place add.*shape \(2,\), the result has \(3, 2\)"):
         y += np.ones((3, 2))
     counts = tv.tensor([1, 2])
-    with pytest.raises(DTypeError, match="int64.*float64"):
+    with pytest.raises(DTypeError, match=r"int64.*float64"):
         counts += 0.5
     single = tv.tensor(np.float32([1.0]))
     single += np.float64(0.5)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import broadcastable
 
 import tensorviz as tv
+from strategies import broadcastable
 from tensorviz.engine.unbroadcast import can_grow, grown_axes, unbroadcast
 
 

@@ -1,0 +1,119 @@
+"""House rule 7: 100,000 nodes in a chain go forward, backward and away without recursion; nothing needs the cycle collector."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+import tensorviz as tv
+
+DEEP = 100_000
+
+
+def chain(x: tv.Tensor, n: int) -> tv.Tensor:
+    y = x
+    for _ in range(n // 2):
+        y = y * 1.0 + x
+    return y
+
+
+def test_a_chain_of_a_hundred_thousand_nodes_runs_at_the_default_recursion_limit_on_a_small_stack():
+    found = {}
+
+    def run():
+        x = tv.tensor(0.5, requires_grad=True)
+        y = chain(x, DEEP)
+        trace = y.backward()
+        found["grad"] = float(x.grad)
+        del y, trace, x  # and away with it, in this thread too
+        found["freed"] = True
+
+    limit = sys.getrecursionlimit()
+    size = threading.stack_size(512 * 1024)
+    try:
+        sys.setrecursionlimit(500)
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+    finally:
+        sys.setrecursionlimit(limit)
+        threading.stack_size(size)
+    assert found["grad"] == DEEP // 2 + 1
+    assert found["freed"]
+
+
+def test_the_record_of_a_deep_chain_holds_every_node_and_share():
+    x = tv.tensor(0.5, requires_grad=True)
+    trace = chain(x, 5000).backward()
+    assert sum(n.kind == "op" for n in trace.nodes) == 5000
+    assert len(trace.node(x).shares) == 2501
+
+
+def test_a_deep_gradient_of_a_gradient_does_not_recurse_either():
+    x = tv.tensor(0.5, requires_grad=True)
+    g = tv.grad(lambda t: chain(t, 4000) * t)(x)
+    g.backward(record=False)
+    # y = (n/2 + 1) t, so d²(t y)/dt² = 2 (n/2 + 1)
+    assert x.grad == 2 * 2001
+
+
+def test_sixty_doublings_have_many_paths_and_few_nodes():
+    x = tv.tensor(1.0, requires_grad=True)
+    y = x
+    for _ in range(60):
+        y = y + y
+    trace = y.backward()
+    assert x.grad == 2.0**60
+    assert len(trace.nodes) == 61
+
+
+def test_a_fan_out_of_a_thousand_adds_a_thousand_shares():
+    x = tv.tensor(2.0, requires_grad=True)
+    y = sum([x * float(k) for k in range(1, 1001)])
+    trace = y.backward()
+    assert x.grad == 500_500
+    assert len(trace.node(x).shares) == 1000
+
+
+@pytest.mark.parametrize("record", [True, False])
+def test_a_graph_goes_with_its_last_name_without_the_cycle_collector(record):
+    gc.collect()
+    gc.disable()
+    try:
+        x = tv.tensor(np.ones(4), requires_grad=True)
+        h = x * 2.0
+        y = (h * h).sum()
+        y.backward(record=record)
+        kept = weakref.ref(h), weakref.ref(h._current()), weakref.ref(y._current())
+        del h, y
+        assert [ref() for ref in kept] == [None, None, None]
+    finally:
+        gc.enable()
+
+
+def test_a_trace_that_was_looked_at_goes_without_the_cycle_collector_too():
+    gc.collect()
+    gc.disable()
+    try:
+        x = tv.tensor(np.ones(4), requires_grad=True)
+        y = (x * x).sum()
+        trace = y.backward()
+        trace.steps
+        kept = weakref.ref(y._current())
+        del y, trace
+        assert kept() is None
+    finally:
+        gc.enable()
+
+
+def test_the_cycle_collector_is_on_again_after_a_pass_also_one_that_failed():
+    assert gc.isenabled()
+    bad = tv.custom_op("fails_in_a_pass", lambda a: a * 1.0, lambda g, a: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        bad(tv.tensor(1.0, requires_grad=True)).backward()
+    assert gc.isenabled()

@@ -1,0 +1,101 @@
+"""Where names and source lines of a record come from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tensorviz as tv
+
+GLOBAL = tv.tensor([1.0, 2.0], requires_grad=True)
+_HIDDEN = tv.tensor([1.0, 2.0], requires_grad=True)
+
+
+def test_names_come_from_name_then_the_locals_then_the_globals_of_the_caller():
+    x = tv.tensor([1.0, 2.0], requires_grad=True, name="input")
+    y = tv.tensor([1.0, 2.0], requires_grad=True)
+    GLOBAL_TOO = GLOBAL
+    loss = (x * y * GLOBAL_TOO).sum()
+    trace = loss.backward()
+    assert [n.name for n in trace.nodes if n.kind == "leaf"] == ["GLOBAL_TOO", "input", "y"]
+    assert trace.node("loss").op == "sum"
+    assert trace.node(loss).name == "loss"
+
+
+def test_globals_are_known_inside_functions_and_underscored_names_are_passed_over():
+    trace = (GLOBAL * _HIDDEN).sum().backward()
+    assert [n.name for n in trace.nodes if n.kind == "leaf"] == ["GLOBAL", None]
+
+
+def test_results_inside_a_function_are_named_by_their_assignment():
+    def net(X, W):
+        h = np.tanh(X @ W)
+        _private = h * 2.0
+        return _private.sum()
+
+    X = tv.tensor([[1.0, 2.0]])
+    W = tv.tensor([[1.0], [2.0]], requires_grad=True)
+    trace = net(X, W).backward()
+    assert trace.node("h").op == "tanh"
+    assert [n.name for n in trace.nodes if n.op in ("matmul", "mul")] == [None, None]
+
+
+def test_arrays_are_named_by_the_callers_variable():
+    weights = np.array([1.0, 2.0])
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    trace = (x * weights).sum().backward()
+    assert trace.node("weights").kind == "constant"
+
+
+def test_a_name_that_is_not_there_lists_those_that_are():
+    x = tv.tensor(1.0, requires_grad=True)
+    y = x * 2.0
+    trace = y.backward()
+    with pytest.raises(KeyError, match="x"):
+        trace.node("z")
+
+
+def test_a_node_knows_its_line_function_and_expression():
+    def net(x):
+        a = x * 2.0
+        b = np.exp(
+            a + 1.0,
+        )
+        return a * b + np.tanh(b)
+
+    x = tv.tensor(0.5, requires_grad=True)
+    trace = net(x).backward()
+    found = {n.op: n.source for n in trace.nodes if n.kind == "op"}
+    assert {s.function.rpartition(".")[2] for s in found.values()} == {"net"}
+    assert {s.file for s in found.values()} == {__file__}
+    assert found["exp"].expression.startswith("np.exp(")
+    assert found["exp"].expression.endswith(")")
+    assert found["exp"].end_line - found["exp"].line == 2
+    assert found["tanh"].expression == "np.tanh(b)"
+    assert found["tanh"].code.strip() == "return a * b + np.tanh(b)"
+    assert [n.source.expression for n in trace.nodes if n.op == "mul"] == ["x * 2.0", "a * b"]
+    assert "np.tanh(b)" in trace.sources[__file__]
+
+
+def test_columns_count_characters_not_bytes():
+    x = tv.tensor(0.5, requires_grad=True)
+    ünï = x; y = np.sin(ünï)  # fmt: skip  # noqa: E702
+    trace = y.backward()
+    assert trace.node(y).source.expression == "np.sin(ünï)"
+
+
+def test_functions_of_ours_are_attributed_to_the_line_that_called_them():
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    y = tv.vstack([x, x])
+    trace = y.sum().backward()
+    lines = {n.source.line for n in trace.nodes if n.op in ("reshape", "concatenate")}
+    assert len(lines) == 1
+    assert {n.source.file for n in trace.nodes if n.kind == "op"} == {__file__}
+
+
+def test_code_without_a_file_has_no_text_and_does_no_harm():
+    space = {"tv": tv}
+    exec("x = tv.tensor(1.0, requires_grad=True)\ny = x * 2.0\ntrace = y.backward()", space)
+    node = space["trace"].node("y")
+    assert node.source.line == 2
+    assert node.source.code == ""
