@@ -66,6 +66,10 @@ class ReplayError(TensorvizError, RuntimeError):
     """A recorded graph that cannot be run again."""
 
 
+class StateError(TensorvizError, ValueError, RuntimeError):
+    """A state (of a module or an optimizer) that does not fit, or a file that holds none."""
+
+
 class CheckError(TensorvizError, AssertionError):
     """``gradcheck`` found a gradient that finite differences contradict."""
 

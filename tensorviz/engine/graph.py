@@ -43,7 +43,7 @@ local = _Local()
 class Rare:
     """What few nodes have; kept apart so that the common node stays small."""
 
-    __slots__ = ("changed", "cut", "extras", "name", "original", "owner")
+    __slots__ = ("changed", "cut", "extras", "name", "original", "owner", "path")
 
     def __init__(self) -> None:
         self.name: str | None = None
@@ -52,6 +52,8 @@ class Rare:
         self.owner: Callable[[], Any] | None = None
         self.cut: Callable[[], Node | None] | None = None
         self.original: Any = None
+        self.path: str | None = None
+        """For a parameter or buffer: where it stands in its module, ``"0.weight"`` (empty while it stands in none)."""
 
 
 class Changed:

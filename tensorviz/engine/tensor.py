@@ -94,6 +94,8 @@ class Tensor:
         rare.owner = weak(self)
         if old.rare is not None:
             rare.name, rare.cut = old.rare.name, old.rare.cut
+            if old.rare.path is not None:
+                rare.path, node.scope = old.rare.path, old.scope
         node.params = old.params
         return node
 
