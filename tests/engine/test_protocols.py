@@ -1,0 +1,82 @@
+"""How NumPy hands its functions over, and what it is told where there is no rule."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tensorviz as tv
+from tensorviz.errors import NoRuleError
+
+
+def leaf(data) -> tv.Tensor:
+    return tv.tensor(data, requires_grad=True)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: np.float64(3.0) * x,
+        lambda x: np.ones(2) + x,
+        lambda x: np.tanh(x),
+        lambda x: np.maximum(np.zeros(2), x),
+        lambda x: np.add.reduce(x),
+        lambda x: np.where(np.array([True, False]), x, 0.0),
+        lambda x: np.concatenate([np.ones(1), x]),
+        lambda x: np.stack([x, np.ones(2)]),
+        lambda x: np.sum(x, axis=0),
+        lambda x: np.linalg.norm(x),
+        lambda x: 2.0**x,
+        lambda x: np.int64(2) / x,
+        lambda x: [1.0, 2.0] @ x,
+    ],
+)
+def test_numpys_functions_give_recorded_tensors(make):
+    x = leaf([1.0, 2.0])
+    y = make(x)
+    assert isinstance(y, tv.Tensor)
+    assert y.requires_grad
+    y.backward(np.ones(y.shape))
+    assert x.grad is not None
+
+
+def test_python_scalars_are_weak_and_numpy_scalars_are_not_stronger_than_arrays():
+    x = tv.tensor(np.float32([1.0, 2.0]), requires_grad=True)
+    for y in (x * 2.0, 2 + x, x**2, x / 3, True * x, 1.0 - x):
+        assert y.dtype == np.float32
+    assert (tv.tensor([1, 2]) / 2).dtype == np.float64
+
+
+def test_a_function_without_a_rule_is_an_error_that_names_it_and_the_nearest():
+    x = leaf([1.0, 2.0])
+    with pytest.raises(NoRuleError, match=r"np\.nextafter has no differentiation rule.*nearest function that has one is \w+"):
+        np.nextafter(x, 2.0)
+    with pytest.raises(NoRuleError, match=r"np\.linalg\.eigvals .*custom_op"):
+        np.linalg.eigvals(leaf(np.eye(2)))
+    with pytest.raises(NoRuleError, match=r"np\.multiply\.outer"):
+        np.multiply.outer(x, x)
+    with pytest.raises(TypeError, match="convolve"):
+        np.convolve(x, np.ones(2))
+
+
+def test_out_and_where_cannot_be_recorded():
+    x = leaf([1.0, 2.0])
+    with pytest.raises(NoRuleError, match="out="):
+        np.add(x, 1.0, out=np.zeros(2))
+    with pytest.raises(NoRuleError, match=r"no where=.*np\.where"):
+        np.add(x, 1.0, where=np.array([True, False]))
+
+
+def test_operators_leave_foreign_operands_to_python():
+    x = leaf([1.0])
+    for other in (None, "a", {}):
+        with pytest.raises(TypeError):
+            x + other
+
+
+def test_methods_operators_and_functions_are_one_op():
+    x = leaf([[1.0, 2.0]])
+    for a, b in ((x.exp(), np.exp(x)), (x.sum(axis=0), np.sum(x, axis=0)), (x @ x.T, np.matmul(x, x.T)), (-x, np.negative(x)), (abs(x), np.abs(x))):
+        assert a.tolist() == b.tolist()
+        assert a._current().op is b._current().op
+    assert np.array_equal(tv.exp(np.ones(2)), np.exp(np.ones(2)))
