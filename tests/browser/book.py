@@ -304,6 +304,11 @@ class Book:
         old = int(self.python("import os; print(os.getpid())"))
         os.kill(old, signal.SIGKILL)
         wait_until(lambda: self._kernel_other_than(old), "a new kernel after the crash")
+        # JupyterLab says so in a dialog over the page; a user reads it and goes on.
+        notice = self.page.locator(".jp-Dialog .jp-mod-accept")
+        if notice.count():
+            notice.first.click()
+            notice.first.wait_for(state="detached")
 
     def _kernel_other_than(self, old: int) -> bool:
         with suppress(Exception):  # the page's connection breaks and heals while the kernel changes

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from browser.book import App, Book, Server, Watch
 
@@ -72,15 +74,17 @@ def new_server(tmp_path: Path) -> Iterator[Callable[[App], Server]]:
 
 OpenNotebook = Callable[..., Book]
 
+PATIENCE = 45_000
+"""Milliseconds a click or an expectation may wait: many times what it takes, so that a busy machine fails no test."""
 
-@pytest.fixture
-def open_notebook(browser: Browser, servers: Callable[[App], Server], request: pytest.FixtureRequest) -> Iterator[OpenNotebook]:
-    """``open_notebook(["code", ...])`` or ``open_notebook(path)``, with ``app="notebook"`` for Notebook 7.
+expect.set_options(timeout=PATIENCE)
 
-    At the end of the test every page is checked for console errors and foreign requests, and its kernel ended.
-    """
+
+@contextmanager
+def notebooks(browser: Browser, servers: Callable[[App], Server], name: str) -> Iterator[OpenNotebook]:
+    """A function that opens notebooks; at the end every page is checked for complaints and its kernel ended."""
     opened: list[Book] = []
-    slug = re.sub(r"\W+", "-", request.node.name).strip("-")
+    slug = re.sub(r"\W+", "-", name).strip("-")
 
     def open_(
         what: Sequence[str] | Path,
@@ -100,14 +104,12 @@ def open_notebook(browser: Browser, servers: Callable[[App], Server], request: p
                 (where.root / name).write_bytes(what.read_bytes())
                 data = what.parent / "data"
                 if data.is_dir():
-                    (where.root / "data").mkdir(exist_ok=True)
-                    for file in data.iterdir():
-                        (where.root / "data" / file.name).write_bytes(file.read_bytes())
+                    shutil.copytree(data, where.root / "data", dirs_exist_ok=True)
         else:
             name = where.write(f"{slug}-{len(opened)}.ipynb", what).name
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=color_scheme)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE)
         watch = Watch(page, (where.base, where.base.replace("http", "ws", 1)))
         book = Book(where, context, page, watch, name)
         opened.append(book)
@@ -115,11 +117,27 @@ def open_notebook(browser: Browser, servers: Callable[[App], Server], request: p
         book.wait_ready(kernel)
         return book
 
-    yield open_
-    for book in opened:
-        book.close()
+    try:
+        yield open_
+    finally:
+        for book in opened:
+            book.close()
     for book in opened:
         book.watch.verify()
+
+
+@pytest.fixture
+def open_notebook(browser: Browser, servers: Callable[[App], Server], request: pytest.FixtureRequest) -> Iterator[OpenNotebook]:
+    """``open_notebook(["code", ...])`` or ``open_notebook(path)``, with ``app="notebook"`` for Notebook 7."""
+    with notebooks(browser, servers, request.node.name) as open_:
+        yield open_
+
+
+@pytest.fixture(scope="module")
+def shared_notebook(browser: Browser, servers: Callable[[App], Server], request: pytest.FixtureRequest) -> Iterator[OpenNotebook]:
+    """The same for a notebook that a whole file of tests reads, opened and run once."""
+    with notebooks(browser, servers, Path(request.node.name).stem) as open_:
+        yield open_
 
 
 @pytest.fixture
@@ -130,7 +148,7 @@ def open_page(browser: Browser) -> Iterator[Callable[[Path], Page]]:
     def open_(path: Path, *, width: int = 1280, height: int = 900, color_scheme: Literal["light", "dark"] = "light") -> Page:
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=color_scheme, offline=True)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE)
         opened.append((context, Watch(page, ("file:",))))
         page.goto(path.resolve().as_uri())
         return page
