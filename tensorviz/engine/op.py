@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 from collections.abc import Callable, Sequence
@@ -156,6 +157,8 @@ def register(op: Op) -> None:
         refuse("needs slots, the names of its operands")
     if not hasattr(cls, "forward"):
         refuse("needs a forward rule")
+    if _NUMPY_1:
+        cls.forward = staticmethod(_narrowed(forward_of(op)))
     op.variadic = op.slots[0].startswith("*")
     count = 1 if op.variadic else len(op.slots)
     if op.differentiable:
@@ -192,6 +195,27 @@ def register(op: Op) -> None:
         attach(name, _binary(op, reflected=i == 1) if len(op.slots) == 2 else _method(op))
     for name in op.inplace:
         attach(name, _inplace(op))
+
+
+_NUMPY_1 = np.lib.NumpyVersion(np.__version__) < "2.0.0"
+
+
+def _narrowed(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """For NumPy 1, where a float32 scalar and a Python number make a float64: the forward rule with a scalar result in the operands' dtype."""
+
+    @functools.wraps(forward)
+    def narrowed(*operands: Any, **params: Any) -> Any:
+        result = forward(*operands, **params)
+        value = result[0] if type(result) is tuple else result
+        if getattr(value, "dtype", None) != np.float64 or value.ndim or "dtype" in params:
+            return result
+        floats = {x.dtype for x in operands if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fiu"}
+        if not floats or any(d.kind != "f" or d == np.float64 for d in floats):
+            return result
+        value = np.asarray(value).astype(np.result_type(*floats))[()]
+        return (value, *result[1:]) if type(result) is tuple else value
+
+    return narrowed
 
 
 def forward_of(op: Op) -> Callable[..., Any]:
@@ -372,6 +396,8 @@ def finish(
     if requires_grad and op.broadcasts:
         shape, dtype = value.shape, value.dtype
         same = all(not n.requires_grad or (n.value.shape == shape and n.value.dtype == dtype) for n in nodes)
+        if _NUMPY_1 and not shape and dtype != _FLOAT:
+            same = False  # a rule may widen a scalar there; fitting the share narrows it again
     node = Node(op, nodes, params, value, requires_grad, True, same, new_uid(), code, lasti, mode.scope)
     if extras:
         node.more().extras = extras
