@@ -221,7 +221,7 @@ def test_python_numbers_are_weak(f: Any, shape: Any):
     trace = y.backward(np.ones(shape))
     assert y.dtype == np.float32
     assert x.grad.dtype == np.float32
-    assert {s.local.dtype for n in trace.nodes for s in n.shares} == {np.dtype(np.float32)}
+    assert {s.value.dtype for n in trace.nodes for s in n.shares} == {np.dtype(np.float32)}
 
 
 def test_astype_gives_the_gradient_back_in_the_operands_dtype():
