@@ -25,12 +25,16 @@ CODE = {name: i for i, name in enumerate(VERDICTS)}
 FIRST = 2.0**-17
 """First step relative to x: the cube root of the double's unit round-off (6e-6) is where the truncation error, ~h², meets the round-off, ~u/h."""
 RUNG = 8.0
-_LONGEST = 40
-"""Steps of a ladder at most: enough for x and its array's scale to lie 1e24 apart."""
+_APART = 2.0**-40
+"""An element so much smaller than its array's scale has a ladder of its own; otherwise one ladder, of 27 rungs at most, covers both."""
+_STEEPER = 2.0
+"""A slope that grows by more than this from rung to rung has no limit: a jump grows by 8, the cube root at 0 by 4."""
 
 REASONS = {
     "one-sided": "only one side of the point can be evaluated; compared with the difference on that side",
     "kink": "a kink or a tie lies nearer than the step: the two one-sided differences stay apart",
+    "vertical": "the slope grows without limit as the step shrinks: a jump or a vertical tangent at the point",
+    "stairs": "a staircase at this scale: small steps do not move the value, larger ones do",
     "edge": "at the edge of the domain, where the one-sided difference does not settle",
     "noise": "round-off hides the derivative at every step: differences cannot tell",
     "analytic": "the gradient is not finite here",
@@ -68,6 +72,8 @@ class Problem(Protocol):
     """Per function: NaN among the outputs at the point itself, so that no difference can judge."""
     infinite: Flags
     """Per function: an infinity among them; it may or may not matter."""
+    total: Floats
+    """Per function: |y| of all its outputs at the point, weighted by magnitude and summed. Below a few 2**-52 of it nothing moves."""
 
     def pairs(self, which: Indices, h: Floats) -> Pair: ...
 
@@ -193,8 +199,15 @@ def judge(problem: Problem, analytic: Floats, x: Floats, scale: float, room: Flo
     smooth = pair.bend / h <= 10 * ruler.atol + 1e-2 * pair.travel / h + 4 * fuzz
     good = ~pair.bad_plus & ~pair.bad_minus & (np.abs(analytic[todo] - central) <= allowed) & smooth
     rest = todo[~good]
+    scales = np.full(n, scale)
+    tiny = rest[(size[rest] > 0) & (size[rest] < scale * _APART)]
+    if len(tiny):  # such an element is looked at on its own scale first, and on that of the others where that shows nothing
+        scales[tiny] = size[tiny]
+        _climb(problem, analytic, size, scales, room, ruler, tiny, numeric, verdict, reason)
+        scales[tiny] = scale
+        rest = np.setdiff1d(rest, tiny[verdict[tiny] != CODE["noise"]])
     if len(rest):
-        _climb(problem, analytic, size, scale, room, ruler, rest, numeric, verdict, reason)
+        _climb(problem, analytic, size, scales, room, ruler, rest, numeric, verdict, reason)
     return Judged(numeric, verdict, reason)
 
 
@@ -207,7 +220,7 @@ def _climb(
     problem: Problem,
     analytic: Floats,
     size: Floats,
-    scale: float,
+    scales: Floats,
     room: Floats,
     ruler: Ruler,
     which: Indices,
@@ -216,9 +229,10 @@ def _climb(
     reason: list[str],
 ) -> None:
     """The ladder, for the functions in ``which``; writes what it finds into the last three."""
+    scale = scales[which]
     top = rounded(np.minimum(np.maximum(size[which], scale) / 8, room[which] / 2))
-    low = np.where(size[which] > 0, np.minimum(size[which], scale), scale) * 2.0**-40
-    rungs = int(np.clip(np.ceil(np.max(np.log2(top) - np.log2(low)) / np.log2(RUNG)), 5, _LONGEST))
+    low = np.where(size[which] > scale * _APART, np.minimum(size[which], scale), scale) * 2.0**-40
+    rungs = max(5, int(np.ceil(np.max(np.log2(top) - np.log2(low)) / np.log2(RUNG))))
     a = analytic[which]
     found = [problem.pairs(which, top * RUNG**-k) for k in range(rungs)]
     h = np.stack([top * RUNG**-k for k in range(rungs)])
@@ -235,7 +249,13 @@ def _climb(
     central = (plus + minus) / 2
     larger = np.concatenate([np.full((1, len(which)), np.inf), bend[:-1]])
     kinked = both & (bend > ruler.atol + 0.5 * ruler.rtol * travel + 8 * fuzz) & (bend > np.where(np.isfinite(larger), larger, 0) / 3)
+    # the first rung has no larger one to compare with: it follows the second
+    kinked[0] &= kinked[1]
     value, error = _plateau(central, both & ~kinked, fuzz)
+    never = ~moved.any(axis=0) & both.all(axis=0)
+    value = np.where(never, 0.0, value)
+    error = np.where(never, 4 * ruler.unit * problem.total[which] / top, error)
+    stairs = ~never & ~moved[-3:].any(axis=0) & ~(bad_plus | bad_minus)[-3:].any(axis=0)
     wide = error > ruler.allowed(a, value)
     # where one side is missing at every step short enough to matter: the other side, extrapolated to h = 0
     sided = ~(both[-3:].any(axis=0)) & (counts & (bad_plus != bad_minus))[-3:].any(axis=0)
@@ -250,6 +270,10 @@ def _climb(
         wide = error > ruler.allowed(a, value)
     nowhere = (bad_plus & bad_minus)[-3:].all(axis=0) | ~(both | (bad_plus != bad_minus)).any(axis=0)
     visible = kinked & (fuzz * 8 < bend)
+    visible[1:] &= kinked[:-1]
+    steep = both & (travel > 8 * fuzz + ruler.atol)
+    steep[1:] &= travel[1:] > _STEEPER * travel[:-1]
+    vertical = steep[1:-2] & steep[2:-1] & steep[3:]
     for j, i in enumerate(which):
         gap = abs(a[j] - value[j])
         allowed = ruler.atol + ruler.rtol * max(abs(a[j]), abs(value[j]))
@@ -260,6 +284,9 @@ def _climb(
             verdict[i], reason[i] = CODE["ok"], "one-sided" if sided[j] else ""
         elif problem.infinite[i]:
             verdict[i], reason[i] = CODE["undefined"], "value"
+        elif stairs[j] and abs(a[j]) <= ruler.atol:
+            verdict[i], reason[i] = (CODE["ok"], "") if wide[j] else (CODE["nonsmooth"], "stairs")
+            numeric[i] = 0.0 if wide[j] else value[j]
         elif not wide[j]:
             close = gap <= allowed + 3 * error[j]
             verdict[i], reason[i] = (CODE["noise"], "noise") if close else (CODE["mismatch"], "")
@@ -269,6 +296,9 @@ def _climb(
         elif visible[:, j].any():
             k = int(np.flatnonzero(visible[:, j])[-1])
             verdict[i], reason[i], numeric[i] = CODE["nonsmooth"], "kink", central[k, j]
+        elif vertical[:, j].any():
+            k = int(np.flatnonzero(vertical[:, j])[-1]) + 3
+            verdict[i], reason[i], numeric[i] = CODE["nonsmooth"], "vertical", central[k, j]
         elif np.isfinite(error[j]) and gap > allowed + 10 * error[j]:
             verdict[i], reason[i] = CODE["mismatch"], ""
         else:

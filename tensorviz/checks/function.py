@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from tensorviz.checks.differences import CODE, Floats, Judged, Ruler
-from tensorviz.checks.local import check_rule
+from tensorviz.checks.local import AGAIN, NOT_LINEAR, check_rule
 from tensorviz.checks.problems import Moved
 from tensorviz.checks.report import Block, CheckReport, block, single
-from tensorviz.checks.run import BUDGET, blame_text
+from tensorviz.checks.run import BUDGET, as_noise, blame_text
 from tensorviz.checks.search import along
 from tensorviz.checks.subject import Subject, agrees, title
 from tensorviz.engine import tensor as tensors
@@ -28,8 +28,6 @@ from tensorviz.trace import Trace
 
 ELEMENTS = 4096
 """An input of more elements is checked along random directions and at a few elements."""
-_AGAIN = 1.75
-"""The factor of a second cotangent: a rule that is not linear in what it receives gives itself away, even where f returns one number."""
 _SEED = 20_240_229
 
 
@@ -161,7 +159,7 @@ class _Call:
         self.ruler = replace(self.ruler, unit=max(float(np.finfo(a.dtype).eps) for a in arrays))
         try:
             gradients, trace = self._pull(outputs, leaves, weights)
-            again, _ = self._pull(outputs, leaves, [w * _AGAIN for w in weights])
+            again, _ = self._pull(outputs, leaves, [w * AGAIN for w in weights])
         except RuleError as error:
             return CheckReport([single(None, "function", None, "f", "mismatch", str(error))], subject=subject)
         base = np.concatenate([a.astype(np.float64).reshape(-1) for a in arrays])
@@ -170,7 +168,7 @@ class _Call:
         try:
             for k, x in self.points.items():
                 if x.size:
-                    blocks.append(self._operand(k, x, leaves[k], gradients[k], again[k] / _AGAIN, base, flat_weights, trace))
+                    blocks.append(self._operand(k, x, leaves[k], gradients[k], again[k] / AGAIN, base, flat_weights, trace))
         except _Unsteady:
             return CheckReport([single(None, "function", None, "f", "input", "the shape of the result changes as an input moves")], subject=subject)
         unsteady = self._unsteady(arrays)
@@ -266,10 +264,15 @@ class _Call:
             return None, "", ()
         data = trace.data
         subject = Subject(data, self.ruler, BUDGET, _SEED)
-        found = [b for n in reversed(data.nodes) for b in check_rule(subject, n.id) if b.code == CODE["mismatch"]]
+        rules = [b for n in reversed(data.nodes) for b in check_rule(subject, n.id)]
+        found = [b for b in rules if b.code == CODE["mismatch"]]
         if found:
             blame = found[0].node
             return blame, blame_text(data, found, blame), ()
+        if any(b.code == CODE["noise"] for b in rules) and not any(NOT_LINEAR in b.reasons for b in blocks):
+            for k, b in enumerate(blocks):
+                blocks[k] = as_noise(b, "round-off inside f hides the derivative: every rule is right by itself")
+            return None, "", ()
         cuts = [n for n in data.nodes if n.kind == "detached"]
         if cuts:
             where = f" ({cuts[0].source})" if cuts[0].source else ""
@@ -295,9 +298,7 @@ def _linear(judged: Judged, where: Any, analytic: Floats, again: Floats, ruler: 
         off = np.abs(other - analytic) > ruler.allowed(analytic, other)
     for i in np.flatnonzero(off & (judged.verdict != CODE["undefined"])):
         judged.verdict[i] = CODE["mismatch"]
-        judged.reason[i] = (
-            f"the gradient is not linear in the cotangent: {_AGAIN} times as large a cotangent gives {other[i] / analytic[i] * _AGAIN if analytic[i] else np.inf:.4g} times the gradient"
-        )
+        judged.reason[i] = NOT_LINEAR
         if abs(analytic[i] - judged.numeric[i]) <= abs(other[i] - judged.numeric[i]):
             analytic = np.where(np.arange(len(analytic)) == i, other, analytic)
     return analytic

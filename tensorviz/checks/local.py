@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,10 @@ from tensorviz.engine.op import REGISTRY, Op, forward_of
 from tensorviz.engine.unbroadcast import can_grow, unbroadcast
 from tensorviz.trace import TraceNode, sum_axes
 
+AGAIN = 1.75
+"""The factor of a second gradient: a rule that is not linear in what it receives gives itself away."""
+NOT_LINEAR = "the rule is not linear in the gradient that it receives: 1.75 times as large a one does not give 1.75 times the share"
+
 
 def check_rule(subject: Subject, i: int) -> list[Block]:
     """One block per operand of node ``i`` that gets a share, or should."""
@@ -26,12 +30,13 @@ def check_rule(subject: Subject, i: int) -> list[Block]:
         return []
     op = REGISTRY.get(node.op)
     blocks = []
+    crooked = _crooked(subject, node) if op is not None and i in subject.sent and subject.rerun(i) is None else {}
     for slot, target in enumerate(node.inputs):
         receiver = subject.nodes[target]
         share = subject.sent.get(i, {}).get(slot)
         if share is None and (not receiver.requires_grad or op is None or (op.joint is None and op.vjps[0 if op.variadic else slot] is None)):
             continue
-        named = f"{title(node)}, operand {node.slots[slot] if slot < len(node.slots) else slot}"
+        named = _named(node, slot)
         if receiver.value.size == 0:
             continue
         trouble = subject.rerun(i)
@@ -43,16 +48,46 @@ def check_rule(subject: Subject, i: int) -> list[Block]:
         found = _compare(subject, node, slot, named, sent.astype(np.float64))
         if share is None and found.code == CODE["mismatch"]:
             found = _reasoned(found, "no share was sent to this operand")
+        if slot in crooked and found.code > CODE["mismatch"]:
+            found = crooked[slot]
         blocks.append(found)
     return blocks
+
+
+def _operands(subject: Subject, node: TraceNode) -> list[Any]:
+    """The recorded operands, in float64; what a float64 run of the whole graph would make of them is another point."""
+    return [subject.nodes[j].value.item() if subject.nodes[j].weak else _double(subject.nodes[j].value) for j in node.inputs]
+
+
+def _crooked(subject: Subject, node: TraceNode) -> dict[int, Block]:
+    """The operands whose rule is not linear in the gradient that it receives, which one recorded gradient cannot show if it is all ones."""
+    once, again = (
+        rule_in_double(node, _operands(subject, node), [subject.nodes[j].requires_grad for j in node.inputs], factor) for factor in (1.0, AGAIN)
+    )
+    found: dict[int, Block] = {}
+    if once is None or again is None:
+        return found
+    for slot, (a, b) in enumerate(zip(once, again, strict=True)):
+        if a is None or b is None or a.shape != b.shape:
+            continue
+        with np.errstate(invalid="ignore"):
+            off = np.abs(b / AGAIN - a) > subject.ruler.allowed(a, b / AGAIN)
+        if off.any():
+            where = np.flatnonzero(off.reshape(-1))
+            judged = Judged(a.reshape(-1)[where], np.full(len(where), CODE["mismatch"], dtype=np.int8), [NOT_LINEAR] * len(where))
+            found[slot] = block(node.id, "local", slot, _named(node, slot), a.shape, where, b.reshape(-1)[where] / AGAIN, judged, subject.ruler)
+    return found
+
+
+def _named(node: TraceNode, slot: int) -> str:
+    return f"{title(node)}, operand {node.slots[slot] if slot < len(node.slots) else slot}"
 
 
 def _compare(subject: Subject, node: TraceNode, slot: int, named: str, share: Floats) -> Block:
     ruler = subject.ruler
     assert node.cotangent is not None
     op = REGISTRY[node.op]
-    # the recorded operands themselves, in float64; what a float64 run of the whole graph would make of them is another point
-    operands = [subject.nodes[j].value.item() if subject.nodes[j].weak else _double(subject.nodes[j].value) for j in node.inputs]
+    operands = _operands(subject, node)
     x = np.array(operands[slot], dtype=np.float64)
     weights = node.cotangent.astype(np.float64)
 
@@ -117,8 +152,9 @@ def _forgive(node: TraceNode, slot: int, operands: list[Any], judged: Judged, wh
     wrong = judged.verdict == CODE["mismatch"]
     if not wrong.any() or any(w < 0 for w in np.asarray(where)[wrong]):
         return
-    exact = rule_in_double(node, slot, operands)
-    if exact is None:
+    shares = rule_in_double(node, operands, [j == slot for j in range(len(operands))], 1.0)
+    exact = None if shares is None else shares[slot]
+    if exact is None or exact.size <= int(np.max(np.asarray(where))):
         return
     analytic = exact.reshape(-1)[np.asarray(where)]
     for k in np.flatnonzero(wrong):
@@ -126,14 +162,14 @@ def _forgive(node: TraceNode, slot: int, operands: list[Any], judged: Judged, wh
             judged.verdict[k], judged.reason[k] = CODE["noise"], f"{node.dtype} round-off: the same rule run in float64 gives {analytic[k]:.7g}"
 
 
-def rule_in_double(node: TraceNode, slot: int, operands: list[Any]) -> Floats | None:
-    """The share that the op's rule gives in float64 at the recorded operands; None where it cannot be run alone."""
+def rule_in_double(node: TraceNode, operands: Sequence[Any], need: Sequence[bool], factor: float) -> list[Floats | None] | None:
+    """The shares that the op's rule gives in float64 at the recorded operands, for ``factor`` times the recorded gradient; None where it cannot be run alone."""
     op = REGISTRY[node.op]
     assert node.cotangent is not None
     try:
         inputs = tuple(
-            Node(None, (), {}, value, j == slot, j == slot, True, -1, None, -1, "")
-            for j, value in enumerate(v if isinstance(v, (np.generic, np.ndarray)) else np.float64(v) for v in operands)
+            Node(None, (), {}, value, wanted, wanted, True, -1, None, -1, "")
+            for wanted, value in zip(need, (v if isinstance(v, (np.generic, np.ndarray)) else np.float64(v) for v in operands), strict=True)
         )
         with np.errstate(all="ignore"):
             result = forward_of(op)(*operands, **node.params)
@@ -141,11 +177,14 @@ def rule_in_double(node: TraceNode, slot: int, operands: list[Any]) -> Floats | 
             made = Node(op, inputs, dict(node.params), value, True, True, False, -1, None, -1, "")
             if extras:
                 made.more().extras = extras
-            share = np.asarray(op.pull(made, node.cotangent.astype(np.float64)[()])[slot])
-        shape = np.shape(operands[slot])
-        return np.asarray(share if share.shape == shape else unbroadcast(share, shape), dtype=np.float64)
+            shares = op.pull(made, (node.cotangent.astype(np.float64) * factor)[()])
+            return [None if s is None else _fitted(np.asarray(s, dtype=np.float64), np.shape(v)) for s, v in zip(shares, operands, strict=True)]
     except Exception:  # noqa: BLE001 - a rule that does not run alone is no help, and no finding either
         return None
+
+
+def _fitted(share: Floats, shape: tuple[int, ...]) -> Floats:
+    return share if share.shape == shape else np.asarray(unbroadcast(share, shape), dtype=np.float64)
 
 
 def _reasoned(found: Block, reason: str) -> Block:

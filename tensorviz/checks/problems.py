@@ -28,6 +28,7 @@ class Moved:
         weighted = self.weights != 0
         self.undefined: Flags = np.full(len(moves), bool(np.any(np.isnan(self.base) & weighted)))
         self.infinite: Flags = np.full(len(moves), bool(np.any(np.isinf(self.base) & weighted)))
+        self.total: Floats = np.full(len(moves), float(np.sum(_magnitude(self.base, weights))))
 
     def at(self, move: Move, t: float) -> Floats:
         x = self.x.copy()
@@ -54,6 +55,11 @@ class Moved:
             minus[row] = self.at(self.moves[i], -t)
 
 
+def _magnitude(base: Floats, weights: Floats) -> Floats:
+    known = np.isfinite(base) & np.isfinite(weights)
+    return np.asarray(np.abs(np.where(known, base, 0.0) * np.where(known, weights, 0.0)), dtype=np.float64)
+
+
 def _joined(parts: Sequence[Pair]) -> Pair:
     return Pair(*(np.concatenate([getattr(p, field) for p in parts]) for field in Pair.__dataclass_fields__))
 
@@ -70,6 +76,7 @@ class Everywhere:
         weighted = weights != 0
         self.undefined: Flags = self._any(np.isnan(base) & weighted)
         self.infinite: Flags = self._any(np.isinf(base) & weighted)
+        self.total: Floats = _magnitude(base, weights).sum(axis=axes).reshape(-1)
 
     def _any(self, flags: Flags) -> Flags:
         return flags.any(axis=self.axes).reshape(-1)

@@ -86,7 +86,8 @@ def report_of(subject: Subject, blocks: list[Block], notes: tuple[str, ...] = ()
     data = subject.data
     wrong = sorted({b.node for b in blocks if b.scope in ("local", "sum") and b.node is not None and b.code == CODE["mismatch"]})
     blame = wrong[-1] if wrong else None
-    blocks = [_excused(subject, b, wrong) for b in blocks]
+    noisy = [b.node for b in blocks if b.scope == "local" and b.node is not None and b.code == CODE["noise"]]
+    blocks = [_excused(subject, b, wrong, noisy) for b in blocks]
     root = ", ".join(data.nodes[r].title for r in data.roots[:3])
     return CheckReport(blocks, blame=blame, blame_text=blame_text(data, blocks, blame), subject=f"check of {root}", notes=notes)
 
@@ -108,22 +109,26 @@ def blame_text(data: TraceData, blocks: Iterable[Block], blame: int | None) -> s
     return f"The backward rule of {node.op} for operand {name} is wrong at node {blame}{where}: {share}the worst is analytic {worst.analytic:.6g}, numeric {worst.numeric:.6g}."
 
 
-def _excused(subject: Subject, b: Block, wrong: Sequence[int]) -> Block:
-    """A global mismatch of a narrow dtype, where every rule downstream is right: round-off that grew on its way."""
-    if b.scope != "global" or b.node is None or b.code != CODE["mismatch"] or subject.double:
+def _excused(subject: Subject, b: Block, wrong: Sequence[int], noisy: Sequence[int]) -> Block:
+    """A global mismatch of a narrow dtype, or of what is noise further down, where every rule downstream is right: round-off."""
+    if b.scope != "global" or b.node is None or b.code != CODE["mismatch"] or any(i > b.node for i in wrong):
         return b
-    if any(i > b.node for i in wrong):
+    if subject.double and not any(i > b.node for i in noisy):
         return b
-    reason = "round-off of the recorded dtype, grown on the way from the root: every rule downstream is right"
-    mismatch = b.codes == CODE["mismatch"]
+    reason = "round-off that grew between here and the root: every rule downstream is right"
+    return as_noise(b, reason)
+
+
+def as_noise(b: Block, reason: str) -> Block:
+    """The block with its mismatches, if any, turned into noise."""
     counts = dict(b.counts)
-    counts["noise"] = counts.get("noise", 0) + counts.pop("mismatch")
-    return replace(
-        b,
-        codes=np.where(mismatch, CODE["noise"], b.codes),
-        reasons=tuple(reason if m else r for m, r in zip(mismatch, b.reasons, strict=True)),
-        counts=counts,
-    )
+    wrong = counts.pop("mismatch", 0)
+    if not wrong:
+        return b
+    counts["noise"] = counts.get("noise", 0) + wrong
+    mismatch = b.codes == CODE["mismatch"]
+    reasons = tuple(reason if m else r for m, r in zip(mismatch, b.reasons, strict=True))
+    return replace(b, codes=np.where(mismatch, CODE["noise"], b.codes), reasons=reasons, counts=counts)
 
 
 def _positive(name: str, value: Any, *, zero: bool = False) -> float:
