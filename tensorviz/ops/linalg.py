@@ -99,11 +99,12 @@ class Solve(Op):
 
 def _solve(a: Any, b: Any) -> Any:
     """NumPy 2's meaning under every NumPy: b is a vector if it has one axis, otherwise (a stack of) matrices."""
-    if np.ndim(b) == 1:
-        return np.linalg.solve(a, np.asarray(b)[:, None])[..., 0]
-    if np.ndim(b) == np.ndim(a) - 1:
-        b = np.asarray(b)[None]
-    return np.linalg.solve(a, b)
+    b = np.asarray(b)
+    matrix = b[:, None] if b.ndim == 1 else b
+    # NumPy 1 takes a right side of one axis less for a stack of vectors
+    matrix = matrix[None] if matrix.ndim == np.ndim(a) - 1 else matrix
+    x = np.linalg.solve(a, matrix)
+    return x[..., 0] if b.ndim == 1 else x
 
 
 def _solution(a: Any, g: Any, b_shape: tuple[int, ...]) -> Any:
