@@ -12,7 +12,7 @@ from dataclasses import fields as dataclass_fields
 from hashlib import blake2b
 from pathlib import Path
 from types import EllipsisType, MappingProxyType
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -263,15 +263,15 @@ def encode(value: Any, packer: Packer) -> Any:
     return {"opaque": repr(value)[:200]}
 
 
-def header_parts(data: TraceData, packer: Packer) -> dict[str, Any]:
-    """The fields of a :class:`TraceHeader` for ``data``, but for the table of arrays, which must come last."""
+def header_parts(trace: Trace, packer: Packer) -> dict[str, Any]:
+    """The fields of a :class:`TraceHeader` for ``trace``, but for the table of arrays, which must come last."""
     shares: dict[int, int] = {}
     rows: list[Share] = []
     sources: dict[Source, int] = {}
-    for owner in (s for n in data.nodes for s in n.shares):
+    for owner in (s for n in trace.nodes for s in n.shares):
         if shares.setdefault(id(owner), len(rows)) == len(rows):
             rows.append(owner)
-    for step in data.steps:
+    for step in trace.steps:
         if step.share is not None and shares.setdefault(id(step.share), len(rows)) == len(rows):
             rows.append(step.share)
     a = packer.array
@@ -299,27 +299,35 @@ def header_parts(data: TraceData, packer: Packer) -> dict[str, Any]:
             cotangent=a(n.cotangent),
             cut=n.cut,
         )
-        for n in data.nodes
+        for n in trace.nodes
     ]
     arrays = [[a(s.local), a(s.value), a(s.total), a(s.route)] for s in rows]
-    steps = [(STEP_KINDS.index(s.kind), s.node, -1 if s.share is None else shares[id(s.share)], a(s.before), a(s.after)) for s in data.steps]
+    steps = [(STEP_KINDS.index(s.kind), s.node, -1 if s.share is None else shares[id(s.share)], a(s.before), a(s.after)) for s in trace.steps]
     c = packer.column
+    local, value, total, route = (c([r[i] for r in arrays], "i4") for i in range(4))
+    at_node, at_share, before, after = (c([s[i] for s in steps], "i4") for i in range(1, 5))
     return {
         "schema": SCHEMA_VERSION,
-        "complete": data.complete,
-        "roots": list(data.roots),
+        "complete": trace.data.complete,
+        "roots": list(trace.roots),
         "nodes": nodes,
         "shares": ShareTable(
             c([s.consumer for s in rows], "i4"),
             c([s.slot for s in rows], "i4"),
             c([s.target for s in rows], "i4"),
-            *(c([r[i] for r in arrays], "i4") for i in range(4)),
+            local,
+            value,
+            total,
+            route,
             {str(i): list(s.summed_axes) for i, s in enumerate(rows) if s.summed_axes},
         ),
         "steps": StepTable(
             c([s[0] for s in steps], "i1"),
-            *(c([s[i] for s in steps], "i4") for i in range(1, 5)),
-            [s.caption for s in data.steps],
+            at_node,
+            at_share,
+            before,
+            after,
+            [s.caption for s in trace.steps],
         ),
         "sources": [SourceEntry(s.file, s.line, s.function, s.code, s.end_line, s.column, s.end_column) for s in sources],
     }
@@ -328,7 +336,7 @@ def header_parts(data: TraceData, packer: Packer) -> dict[str, Any]:
 def dumps(trace: Trace) -> bytes:
     """The trace as one container, every array in full and in its own dtype."""
     packer = Packer()
-    parts = header_parts(trace.data, packer)
+    parts = header_parts(trace, packer)
     return packer.close(TraceHeader(**parts, arrays=packer.table()))
 
 
@@ -339,7 +347,7 @@ def save(trace: Trace, path: str | os.PathLike[str]) -> None:
     part = target.with_name(target.name + ".part")
     try:
         part.write_bytes(content)
-        os.replace(part, target)
+        part.replace(target)
     finally:
         part.unlink(missing_ok=True)
 
@@ -357,7 +365,9 @@ def unpack(content: bytes, name: str = "this") -> tuple[dict[str, Any], memoryvi
         raise RecordError(f"{name} is truncated: it ends after {len(content)} bytes, inside its first {_PREFIX.size}")
     _, version, checksum, header_bytes, body_bytes = _PREFIX.unpack_from(content)
     if version > SCHEMA_VERSION:
-        raise RecordError(f"{name} was written by a newer tensorviz (format {version}; this one reads up to {SCHEMA_VERSION}): update tensorviz to open it")
+        raise RecordError(
+            f"{name} was written by a newer tensorviz (format {version}; this one reads up to {SCHEMA_VERSION}): update tensorviz to open it"
+        )
     whole = _PREFIX.size + header_bytes + body_bytes
     if len(content) < whole:
         raise RecordError(f"{name} is truncated: {len(content):,} of {whole:,} bytes are there")
@@ -383,7 +393,8 @@ class Unpacker:
         self._made: dict[int, Array] = {}
 
     def column(self, entry: dict[str, Any]) -> list[Any]:
-        return self._view(np.dtype("<" + entry["type"]), (int(entry["count"]),), int(entry["offset"])).tolist()
+        listed: list[Any] = self._view(np.dtype("<" + entry["type"]), (int(entry["count"]),), int(entry["offset"])).tolist()
+        return listed
 
     def _view(self, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int) -> Array:
         count = int(np.prod(shape, dtype=np.int64))
@@ -522,7 +533,7 @@ def _rebuild(header: dict[str, Any], read: Unpacker) -> TraceData:
     columns = [read.column(t[n]) for n in ("kind", "node", "share", "before", "after")]
     steps = tuple(
         Step(
-            kind=cast(StepKind, STEP_KINDS[_position(kind, len(STEP_KINDS))]),
+            kind=STEP_KINDS[_position(kind, len(STEP_KINDS))],
             node=node,
             share=None if share == -1 else shares[_position(share, len(shares))],
             before=read.array(before),

@@ -50,7 +50,7 @@ class Channel:
         for name, value in patch.items():
             try:
                 clean = state.valid(name, value, trace)
-            except (ValueError, KeyError):
+            except ValueError:
                 continue
             if clean != self.state[name]:
                 changed[name] = self.state[name] = clean
@@ -77,7 +77,7 @@ def in_kernel() -> bool:
         from IPython import get_ipython
     except ImportError:
         return False
-    return getattr(get_ipython(), "kernel", None) is not None  # type: ignore[no-untyped-call]
+    return getattr(get_ipython(), "kernel", None) is not None
 
 
 def relay() -> Any:
@@ -91,8 +91,11 @@ def relay() -> Any:
         except ImportError:
             return None  # the frame still steps, it is only not joined to Python
 
-        class Relay(anywidget.AnyWidget):  # type: ignore[misc]
-            _esm = assets.text("host.js") + "\nexport default { initialize({ model }) { return globalThis.__tensorvizHost1.attach(model); }, render() {} };\n"
+        class Relay(anywidget.AnyWidget):
+            _esm = (
+                assets.text("host.js")
+                + "\nexport default { initialize({ model }) { return globalThis.__tensorvizHost1.attach(model); }, render() {} };\n"
+            )
 
         _relay = Relay()
         _relay.on_msg(lambda _widget, message, _buffers: _on_message(message))
@@ -113,7 +116,7 @@ def _on_message(message: Mapping[str, Any]) -> None:
         found = array_named(channel.trace, str(message.get("name")))
         if found is not None and found.nbytes <= SLICE_CAP:
             data = np.ascontiguousarray(found, dtype=np.float64)
-            _relay.send({"type": "array", "id": channel.id, "name": message.get("name"), "shape": list(data.shape)}, [memoryview(data).cast("B")])
+            _relay.send({"type": "array", "id": channel.id, "name": message.get("name"), "shape": list(data.shape)}, [data.tobytes()])
 
 
 def array_named(trace: Trace, name: str) -> Any:

@@ -6,12 +6,14 @@ import os
 from pathlib import Path
 
 from tensorviz.trace import Trace
-from tensorviz.widgets import state
 from tensorviz.widgets import payload as data
+from tensorviz.widgets import state
 from tensorviz.widgets.output import document, static_list
 
 
-def to_html(trace: Trace, path: str | os.PathLike[str] | None = None, *, step: int | None = None, theme: str = "auto", title: str | None = None) -> str:
+def to_html(
+    trace: Trace, path: str | os.PathLike[str] | None = None, *, step: int | None = None, theme: str = "auto", title: str | None = None
+) -> str:
     """The page as text, also written to ``path`` if given. It opens at ``step`` (a position in ``trace.steps``).
 
     Raises ValueError for a step that the trace does not have, or an unknown theme.

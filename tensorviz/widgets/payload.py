@@ -13,6 +13,7 @@ import numpy as np
 
 from tensorviz.errors import TensorvizError
 from tensorviz.trace import Array, Trace, TraceData
+from tensorviz.views.format import norm
 from tensorviz.views.scale import scale_of
 from tensorviz.views.svg import skeleton
 from tensorviz.wire import ColumnEntry, Packer, SummaryEntry, TraceHeader, header_parts
@@ -55,12 +56,16 @@ class VerdictTable:
     """The rows of a check report, column by column; the numbers are raw because they may be NaN."""
 
     node: ColumnEntry
+    """On local rows the op whose rule it is, otherwise the node whose gradient it is; -1 where there is none."""
+    slot: ColumnEntry
+    """On local rows the operand's position, otherwise -1."""
     analytic: ColumnEntry
     numeric: ColumnEntry
     error: ColumnEntry
     scope: list[str]
-    operand: list[str]
+    title: list[str]
     index: list[str]
+    """``[0, 2]``; empty for a single number, ``direction`` for a random one."""
     verdict: list[str]
     reason: list[str]
 
@@ -123,7 +128,7 @@ def statistics(a: Array) -> list[float]:
     data = np.asarray(a, dtype=np.float64).ravel()
     finite = data[np.isfinite(data)]
     with np.errstate(over="ignore"):
-        figures = [finite.min(), finite.max(), finite.mean(), np.sqrt(np.square(finite).sum())] if finite.size else [math.nan] * 4
+        figures = [finite.min(), finite.max(), finite.mean(), norm(finite)] if finite.size else [math.nan] * 4
     counts = [np.isnan(data).sum(), np.isposinf(data).sum(), np.isneginf(data).sum(), (data == 0).sum()]
     return [float(v) for v in figures + counts]
 
@@ -176,7 +181,9 @@ def _findings(trace: Trace) -> list[FindingEntry]:
     except ImportError:
         return []
     return [
-        FindingEntry(str(f.kind), str(f.phase), -1 if f.node is None else int(f.node), str(f.op or ""), str(f.source or ""), str(f.why), str(f.remedy))
+        FindingEntry(
+            str(f.kind), str(f.phase), -1 if f.node is None else int(f.node), str(f.op or ""), str(f.source or ""), str(f.why), str(f.remedy)
+        )
         for f in found
     ]
 
@@ -185,7 +192,11 @@ def _check(trace: Trace) -> tuple[list[Any], str, str]:
     """Rows, the worst verdict, and a note where there are none."""
     size = sum(n.value.size for n in trace.nodes if n.shares)
     if len(trace.nodes) > CHECK_NODES or size > CHECK_ELEMENTS:
-        return [], "", f"Not run by itself: {len(trace.nodes):,} nodes, {size:,} gradient entries. trace.check() runs it; trace.show() then has the verdicts."
+        return (
+            [],
+            "",
+            f"Not run by itself: {len(trace.nodes):,} nodes, {size:,} gradient entries. trace.check() runs it; trace.show() then has the verdicts.",
+        )
     try:
         report = trace.check()
     except ImportError:
@@ -196,17 +207,18 @@ def _check(trace: Trace) -> tuple[list[Any], str, str]:
 
 
 def _verdicts(rows: list[Any], packer: Packer) -> VerdictTable:
-    def number(value: Any) -> float:
-        return math.nan if value is None else float(value)
+    def position(row: Any) -> str:
+        return "direction" if row.index is None else str(list(row.index)) if row.index else ""
 
     return VerdictTable(
         packer.column([-1 if r.node is None else int(r.node) for r in rows], "i4"),
-        packer.column([number(r.analytic) for r in rows], "f8"),
-        packer.column([number(r.numeric) for r in rows], "f8"),
-        packer.column([number(r.error) for r in rows], "f8"),
-        [str(getattr(r, "scope", "")) for r in rows],
-        ["" if r.operand is None else str(r.operand) for r in rows],
-        ["" if r.index is None else str(r.index) for r in rows],
+        packer.column([-1 if r.slot is None else int(r.slot) for r in rows], "i4"),
+        packer.column([float(r.analytic) for r in rows], "f8"),
+        packer.column([float(r.numeric) for r in rows], "f8"),
+        packer.column([float(r.error) for r in rows], "f8"),
+        [str(r.scope) for r in rows],
+        [str(r.title) for r in rows],
+        [position(r) for r in rows],
         [str(r.verdict) for r in rows],
         [str(r.reason or "") for r in rows],
     )
@@ -223,7 +235,7 @@ def title(trace: Trace) -> str:
 def build(trace: Trace) -> bytes:
     """The gzipped container that the stepper opens."""
     packer = BrowserPacker(*_limits(trace.data))
-    parts = header_parts(trace.data, packer)
+    parts = header_parts(trace, packer)
     rows, kind, note = _check(trace)
     scale = scale_of(trace)
     view = ViewEntry(

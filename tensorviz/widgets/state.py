@@ -50,7 +50,10 @@ def valid(name: str, value: Any, trace: Trace) -> Any:
         case "theme":
             return _one_of(name, value, THEMES)
         case "selected":
-            return None if value is None else trace.node(value).id
+            try:
+                return None if value is None else trace.node(value).id
+            except KeyError as error:
+                raise ValueError(f"selected must be a node or None: {error}") from None
         case "breakpoints":
             return breakpoints(value, trace)
     raise ValueError(f"a stepper has no {name!r}; it has {', '.join(DEFAULTS)}")

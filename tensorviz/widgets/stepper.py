@@ -17,7 +17,7 @@ except ImportError as error:  # pragma: no cover - a plain install brings both
     raise MissingExtraError("the stepper needs anywidget and ipywidgets: pip install anywidget ipywidgets") from error
 
 
-class Stepper(anywidget.AnyWidget):  # type: ignore[misc]
+class Stepper(anywidget.AnyWidget):
     """Steps through one trace, forwards and backwards, in the browser.
 
     ``step`` is a position in ``trace.steps`` (the screen counts from 1). Every trait can be read, set and observed from
@@ -60,7 +60,7 @@ class Stepper(anywidget.AnyWidget):  # type: ignore[misc]
             return proposal["value"]
         try:
             return state.valid(proposal["trait"].name, proposal["value"], self._trace)
-        except (ValueError, KeyError) as error:
+        except ValueError as error:
             raise traitlets.TraitError(str(error)) from None
 
     @traitlets.observe("step", "playing", "speed", "granularity", "selected", "breakpoints", "theme")
@@ -87,9 +87,9 @@ class Stepper(anywidget.AnyWidget):  # type: ignore[misc]
             return "Stepper(closed, no step left)"
         return output.plain(self.trace, self.step)
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
         if self._trace is None:
-            return {"text/plain": repr(self)}
+            return {"text/plain": repr(self)}, {}
         if self._channel is None:
             self._channel = output.Channel(self._trace, {name: getattr(self, name) for name in state.DEFAULTS})
             this = weakref.ref(self)
@@ -101,4 +101,4 @@ class Stepper(anywidget.AnyWidget):  # type: ignore[misc]
                         setattr(stepper, name, value)
 
             self._channel.listener = listen
-        return output.show(self._trace, self._channel)
+        return output.show(self._trace, self._channel), {}

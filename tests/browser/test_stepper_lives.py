@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from browser.book import wait_until
 from playwright.sync_api import Locator, expect
+
+from browser.book import wait_until
 
 BROADCAST = """\
 import tensorviz as tv
@@ -59,7 +60,7 @@ def test_a_trace_at_the_end_of_a_cell_opens_the_stepper_and_a_crash_does_not_sto
     at(stepper, 1)
 
 
-def test_a_reopened_notebook_steps_without_a_kernel_once_trusted_and_lists_the_steps_before(open_notebook, new_server):
+def test_a_reopened_notebook_steps_without_a_kernel_once_trusted_and_lists_the_steps_before(new_server, open_notebook):
     first = open_notebook([BROADCAST + "trace.show(step=2)"])
     first.run_all()
     at(first.debugger(), 2)

@@ -39,8 +39,12 @@ def broadcast() -> Trace:
     rules = {"slots": ("a", "b"), "formulas": ("g", "g"), "word": "distributes"}
     line = lambda start, end: Source("lesson.py", 3, "<module>", code, 3, start, end)  # noqa: E731
     nodes = (
-        node(0, "leaf", x, kind="leaf", name="X", shares=(to_x,), cotangent=g, source=Source("lesson.py", 1, "<module>", "X = tv.tensor(x)", 1, 4, 16)),
-        node(1, "leaf", b, kind="leaf", name="b", shares=(to_b,), cotangent=to_b.value, source=Source("lesson.py", 2, "<module>", "b = tv.tensor(y)")),
+        node(
+            0, "leaf", x, kind="leaf", name="X", shares=(to_x,), cotangent=g, source=Source("lesson.py", 1, "<module>", "X = tv.tensor(x)", 1, 4, 16)
+        ),
+        node(
+            1, "leaf", b, kind="leaf", name="b", shares=(to_b,), cotangent=to_b.value, source=Source("lesson.py", 2, "<module>", "b = tv.tensor(y)")
+        ),
         node(2, "add", a, (0, 1), source=line(6, 11), shares=(to_a,), cotangent=g, **rules),
         node(
             3,
@@ -56,7 +60,18 @@ def broadcast() -> Trace:
             shares=(to_p,),
             cotangent=np.ones((2, 3)),
         ),
-        node(4, "sum", (a**2).sum(), (3,), name="L", source=line(4, 24), params={"axis": None, "keepdims": False}, slots=("x",), formulas=("g",), cotangent=np.array(1.0)),
+        node(
+            4,
+            "sum",
+            (a**2).sum(),
+            (3,),
+            name="L",
+            source=line(4, 24),
+            params={"axis": None, "keepdims": False},
+            slots=("x",),
+            formulas=("g",),
+            cotangent=np.array(1.0),
+        ),
     )
     zero = np.zeros
     steps = (
@@ -89,7 +104,9 @@ def fork() -> Trace:
         Step("seed", 1, None, None, np.array(1.0), "The pass starts at y, so ∂y = 1."),
         Step("pull", 1, None, None, None, "multiply swaps; shares go to x."),
         Step("accumulate", 0, first, np.array(0.0), first.total, "x is used twice, so its shares add: the first, 3 from y, makes ∂x = 3."),
-        Step("accumulate", 0, second, first.total, second.total, "x is used twice, so its shares add: the second, 3 from y, makes ∂x = 6; all are in."),
+        Step(
+            "accumulate", 0, second, first.total, second.total, "x is used twice, so its shares add: the second, 3 from y, makes ∂x = 6; all are in."
+        ),
         Step("leaf", 0, None, None, second.total, "x.grad was None and now holds ∂x = 6."),
     )
     return Trace(TraceData(nodes, steps, (1,)))
@@ -104,7 +121,18 @@ def routed() -> Trace:
     one = share(1, 0, 0, sent, route=route)
     nodes = (
         node(0, "leaf", a, kind="parameter", name="A", shares=(one,), cotangent=sent),
-        node(1, "max", a.max(axis=1), (0,), params={"axis": 1, "keepdims": False}, name="m", word="routes", slots=("x",), formulas=("route * g",), cotangent=seed),
+        node(
+            1,
+            "max",
+            a.max(axis=1),
+            (0,),
+            params={"axis": 1, "keepdims": False},
+            name="m",
+            word="routes",
+            slots=("x",),
+            formulas=("route * g",),
+            cotangent=seed,
+        ),
     )
     steps = (
         Step("seed", 1, None, None, seed, "The pass starts at m with the given seed of shape (2,)."),

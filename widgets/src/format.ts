@@ -27,17 +27,15 @@ export function cells(values: Numbers | readonly number[]): string[] {
   const alone = flat.map((v) => number(v));
   const ordinary = flat.map((v, i) => [v, alone[i] ?? ""] as const).filter(([v]) => Number.isFinite(v) && v !== 0);
   if (ordinary.some(([, t]) => t.includes("e"))) return alone;
-  const [whole, most] = ordinary.reduce(
-    ([w, d], [, t]) => {
-      const [left = "", right = ""] = t.replace(MINUS, "").split(".");
-      return [Math.max(w, left.length), Math.max(d, right.length)];
-    },
-    [ordinary.length ? 0 : 1, 0],
-  );
-  // Six digits in all for the largest: 100.500 beside 0.033, but not 1234.500000 beside 0.000123.
-  const decimals = Math.min(most, Math.max(0, 6 - whole));
-  if (ordinary.some(([v, t]) => starved(t, padded(v, decimals)))) return alone;
-  return flat.map((v) => padded(v, decimals));
+  const needed = Math.max(0, ...ordinary.map(([, t]) => t.split(".")[1]?.length ?? 0));
+  const power = (v: number) => Number(Math.abs(v).toExponential(3).split("e")[1]);
+  const whole = ordinary.length ? Math.max(...ordinary.map(([v]) => power(v) + 1)) : 1;
+  // Four digits for the largest, and up to six where a smaller one would keep fewer than two: 100.500 beside 0.033.
+  const last = Math.min(needed, Math.max(0, 6 - whole));
+  for (let decimals = Math.min(needed, Math.max(0, 4 - whole)); decimals <= last; decimals++) {
+    if (!ordinary.some(([v, t]) => starved(t, padded(v, decimals)))) return flat.map((v) => padded(v, decimals));
+  }
+  return alone;
 }
 
 function padded(value: number, decimals: number): string {
@@ -61,10 +59,9 @@ export function stats(array: ArrayView): string {
     [posinf, "+∞"],
     [neginf, `${MINUS}∞`],
   ] as const;
-  return [
-    number(Number.isNaN(norm) ? 0 : norm),
-    ...strange.filter(([n]) => n).map(([n, word]) => `${count(n)} ${word}`),
-  ].join(" · ");
+  const said = strange.filter(([n]) => n).map(([n, word]) => `${count(n)} ${word}`);
+  const finite = nan + posinf + neginf < array.size;
+  return [...(finite ? [number(norm)] : []), ...said].join(" · ");
 }
 
 /** A shape as Python writes it: `(2, 3)`, `(3,)`, `()`. */

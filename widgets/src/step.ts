@@ -116,7 +116,7 @@ export class Steps {
     } else {
       if (entry && entry.shares.length > 1) add("fork", `Σ ${shortTitle(rec, node)} ${arrived}/${entry.shares.length}`);
       const route = rec.array(rec.share.route[share] ?? -1);
-      if (route) add("route", `${route.size - route.stats.zeros} of ${route.size}`);
+      if (route) add("route", `route ${route.size - route.stats.zeros} of ${route.size}`);
     }
     const sent = special(rec, share, kind === "unbroadcast" ? "local" : "value");
     const held = specialOf(rec.array(rec.header.nodes[rec.share.consumer[share] ?? 0]?.cotangent ?? -1));

@@ -15,6 +15,9 @@ import type { Recording } from "./wire";
 
 const BEAT = 900; // ms a step at speed 1: long enough to read a short sentence
 
+const [SHORTEST, TALLEST] = [424, 500]; // px of the panes: the whole widget stays on one laptop screen
+const BELOW = 150; // px that legend and source take below the picture
+
 export interface Stepper {
   readonly element: HTMLElement;
   /** The page around has other colours now; `dark` is what a frame was told. */
@@ -68,6 +71,8 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
   const controls = bar(context, actions);
   const picture = graph(context);
   const panes: Pane[] = [controls, timeline(context), caption(context), picture, source(context), inspector(context)];
+  // A tall picture gets a taller widget, once: it never changes while stepping.
+  const tall = Math.min(TALLEST, Math.max(SHORTEST, picture.height + BELOW));
   const overlay = help(() => toggleHelp());
   const [barElement, time, said, drawn, code, facts] = panes.map((p) => p.element);
   const element = h(
@@ -83,6 +88,7 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     h("div", { class: "tv-panes" }, h("div", { class: "tv-left" }, drawn, code), facts),
     overlay,
   );
+  element.style.setProperty("--tv-panes", `${Math.ceil(tall)}px`);
   const toggleHelp = () => {
     overlay.hidden = !overlay.hidden;
     (overlay.hidden ? element : overlay.querySelector("button"))?.focus();

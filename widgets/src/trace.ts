@@ -115,11 +115,12 @@ export interface FindingEntry {
 /** The rows of a check report, column by column; the numbers are raw because they may be NaN. */
 export interface VerdictTable {
   readonly node: ColumnEntry;
+  readonly slot: ColumnEntry;
   readonly analytic: ColumnEntry;
   readonly numeric: ColumnEntry;
   readonly error: ColumnEntry;
   readonly scope: string[];
-  readonly operand: string[];
+  readonly title: string[];
   readonly index: string[];
   readonly verdict: string[];
   readonly reason: string[];

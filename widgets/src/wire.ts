@@ -143,8 +143,9 @@ function listed(row: Numbers): Statistics {
   return { min, max, mean, norm, nan, posinf, neginf, zeros };
 }
 
-function counted(data: Numbers | null): Statistics {
-  let [min, max, sum, squares, nan, posinf, neginf, zeros, finite] = [Infinity, -Infinity, 0, 0, 0, 0, 0, 0, 0];
+/** The figures of an array that has travelled in full. */
+export function counted(data: Numbers | null): Statistics {
+  let [min, max, sum, nan, posinf, neginf, zeros, finite] = [Infinity, -Infinity, 0, 0, 0, 0, 0, 0];
   for (const x of data ?? []) {
     if (Number.isNaN(x)) nan++;
     else if (x === Infinity) posinf++;
@@ -154,12 +155,15 @@ function counted(data: Numbers | null): Statistics {
       min = Math.min(min, x);
       max = Math.max(max, x);
       sum += x;
-      squares += x * x;
       if (x === 0) zeros++;
     }
   }
-  if (!finite) [min, max, sum, squares] = [NaN, NaN, NaN, NaN];
-  return { min, max, mean: sum / finite, norm: Math.sqrt(squares), nan, posinf, neginf, zeros };
+  if (!finite) [min, max, sum] = [NaN, NaN, NaN];
+  // Scaled by the largest, so that squares neither overflow nor vanish.
+  const top = Math.max(Math.abs(min), Math.abs(max));
+  let squares = 0;
+  for (const x of data ?? []) if (Number.isFinite(x) && top > 0) squares += (x / top) ** 2;
+  return { min, max, mean: sum / finite, norm: top ? top * Math.sqrt(squares) : top, nan, posinf, neginf, zeros };
 }
 
 function numbers(dtype: string, body: ArrayBuffer, at: number, size: number): Numbers | null {

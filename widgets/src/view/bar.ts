@@ -1,5 +1,6 @@
 /** The row of controls. */
 import { attribute, h, replace } from "../dom";
+import { shape } from "../format";
 import type { Granularity, Theme } from "../state";
 import { shortTitle } from "../step";
 import type { Context, Pane } from "./context";
@@ -212,7 +213,7 @@ function search(context: Context): { element: HTMLElement; focus(): void; escape
         const n = rec.header.nodes[id];
         if (
           n &&
-          `${n.name ?? ""} ${n.op} ${n.label} ${n.scope} #${id} (${n.shape.join(", ")}`.toLowerCase().includes(wanted)
+          `${n.name ?? ""} ${n.op} ${n.label} ${n.scope} #${id} ${shape(n.shape)}`.toLowerCase().includes(wanted)
         )
           hits.push(id);
       }
@@ -231,7 +232,7 @@ function search(context: Context): { element: HTMLElement; focus(): void; escape
             onmousedown: (e: Event) => (e.preventDefault(), choose(id)),
           },
           h("code", {}, shortTitle(rec, id, 24)),
-          ` ${n?.op ?? ""} (${n?.shape.join(", ") ?? ""})`,
+          ` ${n?.op ?? ""} ${shape(n?.shape ?? [])}`,
         );
       }),
       !hits.length && h("div", { class: "tv-none" }, "No node has that in its name, op or shape."),

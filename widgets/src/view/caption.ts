@@ -4,7 +4,7 @@ import type { Context, Pane } from "./context";
 
 const SUMMED = /summed over ax(?:is|es) (?:\([\d, ]+\)|\d+(?:, \d+)*)/;
 const GATE = /\b(?:distributes|routes|swaps|repeats|scales|adds|add|copies|gathers|scatters|selects)\b/;
-const NUMBER = /∂(?:\([^)]*\)|[^\s,.;:]*)(?: = [−\d.e∞NaN]+)?/g;
+const NUMBER = /∂(?:\([^)]*\)|[^\s,.;:]*)(?: = [−+]?(?:\d[\d.e−]*\d|\d|∞|NaN))?/g;
 
 /** The sentence with its gradients coloured and the word of the moment marked; the text itself stays as it is. */
 export function marked(sentence: string): Child[] {
@@ -30,8 +30,12 @@ export function caption({ rec, store }: Context): Pane {
   const element = h(
     "div",
     { class: "tv-caption", role: "status", "aria-live": "polite", "aria-atomic": "true" },
-    h("span", { class: "tv-k" }, "Step ", k, ` of ${rec.length}`, h("span", { class: "tv-hidden" }, ": ")),
-    sentence,
+    h(
+      "div",
+      {},
+      h("span", { class: "tv-k" }, "Step ", k, ` of ${rec.length}`, h("span", { class: "tv-hidden" }, ": ")),
+      sentence,
+    ),
   );
   let shown = -1;
   return {
@@ -40,8 +44,11 @@ export function caption({ rec, store }: Context): Pane {
       const { step } = store.now;
       if (step === shown) return;
       shown = step;
+      const words = rec.header.steps.captions[step] ?? "Nothing was recorded.";
+      // Long sentences are set smaller, so that every step's caption has the same height and nothing jumps.
+      element.dataset["length"] = words.length > 150 ? "long" : words.length > 84 ? "middle" : "short";
       k.textContent = String(rec.length ? step + 1 : 0);
-      replace(sentence, ...marked(rec.header.steps.captions[step] ?? "Nothing was recorded."));
+      replace(sentence, ...marked(words));
     },
   };
 }

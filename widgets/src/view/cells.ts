@@ -1,10 +1,10 @@
 /** An array as numbered heat cells, as a small picture, or as figures. */
 import { strength, tint, type Kind } from "../color";
 import { h, type Child } from "../dom";
-import { cells as words, count, number, shape } from "../format";
+import { cells as words, count, number, shape, stats } from "../format";
 import type { ArrayView, Recording } from "../wire";
 
-const MOST_COLUMNS = 8;
+const MOST_COLUMNS = 16; // wider than the pane scrolls
 const MOST_ROWS = 12;
 const PICTURE = 96; // px of the longer side
 
@@ -145,19 +145,21 @@ export function array(rec: Recording, kind: Kind, view: ArrayView | null, label:
   );
   if (view.size === 0) return h("div", { class: "tv-array" }, head, h("p", { class: "tv-dim" }, "no entries"));
   const body: Child[] = fits(view)
-    ? [table(rec, kind, view, label)]
+    ? [h("div", { class: "tv-scroll" }, table(rec, kind, view, label))]
     : [h("div", { class: "tv-side" }, picture(view, kind), figures(view))];
   return h("div", { class: "tv-array" }, head, ...body);
 }
 
-/** An array in one line of a table. */
-export function brief(view: ArrayView | null): string {
-  if (!view) return "…";
-  if (view.data && view.size <= 4 && view.size > 0)
-    return words(view.data)
-      .map((w) => w.replaceAll("\u00a0", ""))
-      .join("  ");
-  const s = view.stats;
-  const bad = s.nan ? `, ${count(s.nan)} NaN` : s.posinf + s.neginf ? `, ${count(s.posinf + s.neginf)} ∞` : "";
-  return `‖·‖ ${number(s.norm)}${bad}`;
+/** An array in one line of a table; what is wrong with it stands below. */
+export function brief(view: ArrayView | null): Child[] {
+  if (!view) return ["…"];
+  if (view.data && view.size <= 4 && view.size > 0) {
+    return [
+      words(view.data)
+        .map((w) => w.replaceAll("\u00a0", ""))
+        .join("  "),
+    ];
+  }
+  const [norm, ...strange] = stats(view).split(" · ");
+  return [`‖·‖ ${norm ?? ""}`, ...strange.map((word) => h("small", { class: "tv-bad" }, word))];
 }

@@ -43,7 +43,7 @@ export function meanings(rec: Recording, consumer: number): Map<string, Meaning>
     const from = node.saved_from[name];
     const id = from === undefined ? -1 : from === -1 ? consumer : (node.inputs[from] ?? -1);
     out.set(name, {
-      title: id < 0 || from === -1 ? name : wrapped(shortTitle(rec, id, 20)),
+      title: id < 0 ? name : wrapped(shortTitle(rec, id, 20)),
       kind: "value",
       array: rec.array(index),
     });
@@ -64,18 +64,70 @@ export function wrapped(title: string): string {
   return /^[\w.[\]]+$|^-?[\d.]+$|^\(.*\)$/.test(title) ? title : `(${title})`;
 }
 
-const pretty = (token: string) => (token === "*" ? " · " : token === "-" ? "−" : token === "**" ? "^" : token);
+const pretty = (token: string) => (token === "*" ? " · " : token === "-" ? "−" : token === "/" ? " / " : token);
+
+/** Tokens without spaces, those of a bracketed exponent as one list. */
+function tokensOf(formula: string): (string | string[])[] {
+  const flat = (formula.match(TOKEN) ?? []).filter((t) => t.trim());
+  const out: (string | string[])[] = [];
+  for (let i = 0; i < flat.length; i++) {
+    const token = flat[i] ?? "";
+    if (token !== "**") {
+      out.push(token);
+      continue;
+    }
+    const exponent: string[] = [];
+    let depth = 0;
+    do {
+      const next = flat[++i] ?? "";
+      depth += next === "(" ? 1 : next === ")" ? -1 : 0;
+      exponent.push(next);
+    } while (depth > 0 && i < flat.length);
+    out.push(exponent);
+  }
+  return out;
+}
+
+/** Write tokens, each by `word`; null as soon as one of them has no word. */
+function written(tokens: readonly (string | string[])[], word: (token: string, next: string) => Child): Child[] | null {
+  const out: Child[] = [];
+  for (const [i, token] of tokens.entries()) {
+    if (Array.isArray(token)) {
+      const inner = written(token[0] === "(" ? token.slice(1, -1) : token, word);
+      if (!inner) return null;
+      out.push(h("sup", {}, h("span", { class: "tv-hidden" }, "^"), ...inner));
+      continue;
+    }
+    const next = tokens[i + 1];
+    const child = word(token, typeof next === "string" ? next : "");
+    if (child === null) return null;
+    const before = tokens[i - 1];
+    // A minus between two things has room on both sides; one in front of a thing has none.
+    const binary =
+      i > 0 && before !== "(" && before !== "," && !(typeof before === "string" && /^[-+*/@=]$/.test(before));
+    out.push(
+      /^[-+@]$/.test(token) && binary
+        ? ` ${String(child)} `
+        : token === ","
+          ? ", "
+          : token === "="
+            ? next === "="
+              ? " ="
+              : "= "
+            : child,
+    );
+  }
+  return out;
+}
 
 /** The formula with its names replaced and coloured. */
 export function symbols(formula: string, names: Map<string, Meaning>): Child[] {
-  const tokens = formula.match(TOKEN) ?? [];
-  return tokens.map((token, i) => {
+  const words = written(tokensOf(formula), (token, next) => {
     const meaning = names.get(token);
-    if (meaning && tokens[i + 1] !== "(")
-      return h("span", { class: meaning.kind === "gradient" ? "tv-g" : "tv-v" }, meaning.title);
-    if (token === "*" || token === "**") return pretty(token);
-    return /^\s+$/.test(token) ? (tokens[i - 1] === "*" || tokens[i + 1] === "*" ? "" : " ") : pretty(token);
+    if (!meaning || next === "(") return pretty(token);
+    return h("span", { class: meaning.kind === "gradient" ? "tv-g" : "tv-v" }, meaning.title);
   });
+  return words ?? [formula];
 }
 
 /** The position in an operand that belongs to a position in the (broadcast) result; -1 where the shapes do not fit. */
@@ -104,25 +156,24 @@ export function spelled(local: ArrayView): number {
 /** Numbers in place of names for one entry of the local share; null where the rule is not entry by entry or an array has not travelled. */
 export function put(formula: string, names: Map<string, Meaning>, local: ArrayView, index: number): Child[] | null {
   if (!local.data || !ENTRYWISE.test(formula) || formula.includes(",")) return null;
-  const out: Child[] = [];
-  const tokens = formula.match(TOKEN) ?? [];
-  for (const [i, token] of tokens.entries()) {
+  let first = true;
+  return written(tokensOf(formula), (token, next) => {
+    const alone = first;
+    first = false;
     const meaning = names.get(token);
-    if (meaning && tokens[i + 1] !== "(") {
+    if (meaning && next !== "(") {
       const at = meaning.array?.data ? aligned(index, local.shape, meaning.array.shape) : -1;
       if (at < 0) return null;
       const value = meaning.array?.data?.[at] ?? NaN;
       const word = number(value);
-      out.push(
-        h("span", { class: meaning.kind === "gradient" ? "tv-g" : "tv-v" }, value < 0 && i > 0 ? `(${word})` : word),
+      return h(
+        "span",
+        { class: meaning.kind === "gradient" ? "tv-g" : "tv-v" },
+        value < 0 && !alone ? `(${word})` : word,
       );
-    } else if (/^[A-Za-z_]/.test(token)) {
-      if (!FUNCTIONS.has(token)) return null;
-      out.push(token);
-    } else if (/^\s+$/.test(token)) out.push(tokens[i - 1] === "*" || tokens[i + 1] === "*" ? "" : " ");
-    else out.push(pretty(token));
-  }
-  return out;
+    }
+    return /^[A-Za-z_]/.test(token) && !FUNCTIONS.has(token) ? null : pretty(token);
+  });
 }
 
 /** `[0, 2]` for a flat position; nothing for one number. */

@@ -18,6 +18,8 @@ interface Window {
 }
 
 export interface GraphPane extends Pane {
+  /** Of the whole picture at its own scale. */
+  readonly height: number;
   /** Bring a node into view and give it the focus. */
   focusNode(id: number): void;
 }
@@ -391,6 +393,7 @@ export function graph(context: Context): GraphPane {
 
   return {
     element,
+    height: naturalHeight,
     update,
     focusNode: (id) => rove(id, true),
     resize() {

@@ -57,20 +57,22 @@ export function ledger({ rec, steps, store }: Context, id: number): HTMLElement 
     const formula = gate?.formulas[slot];
     const summed = rec.axes(share);
     const arrived = rec.array(rec.share.value[share] ?? -1);
-    const reached = past ? brief(rec.array(rec.share.total[share] ?? -1)) : now ? "next step" : "…";
+    const reached = past
+      ? brief(rec.array(rec.share.total[share] ?? -1))
+      : [now ? h("span", { class: "tv-soon" }, "next step") : "…"];
     return h(
       "tr",
       { "data-when": when, "aria-current": now ? "step" : null },
       h("td", {}, String(i + 1)),
-      h("td", {}, h("code", {}, shortTitle(rec, consumer, 16)), h("small", {}, `slot ${slot}`)),
+      h("td", { class: "tv-from" }, h("code", {}, shortTitle(rec, consumer, 16)), h("small", {}, `slot ${slot}`)),
       h(
         "td",
         {},
         gate?.word ? `${gate.op} ${gate.word}` : (gate?.op ?? ""),
         ...notes(formula ? symbols(formula, meanings(rec, consumer)) : [], summed, now || past),
       ),
-      h("td", { class: "tv-n tv-g" }, now || past ? brief(arrived) : h("span", { class: "tv-dim" }, "to come")),
-      h("td", { class: "tv-n" }, reached),
+      h("td", { class: "tv-n tv-g" }, ...(now || past ? brief(arrived) : [h("span", { class: "tv-soon" }, "to come")])),
+      h("td", { class: "tv-n" }, ...reached),
       drawn && h("td", { class: "tv-fall" }, past ? fall(i === 0 ? 0 : (totals[i - 1] ?? 0), totals[i] ?? 0, x) : null),
     );
   });
@@ -99,7 +101,7 @@ export function ledger({ rec, steps, store }: Context, id: number): HTMLElement 
       ? h(
           "p",
           { class: "tv-so-far" },
-          h("b", { class: "tv-g" }, `∂${name} = ${brief(so.array)}`),
+          h("b", { class: "tv-g" }, `∂${name} = `, ...brief(so.array)),
           h("span", {}, whole ? "all shares are in" : `so far; ${list.length - so.shares} to come`),
         )
       : null;

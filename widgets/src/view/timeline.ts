@@ -7,8 +7,9 @@ import { glyph } from "./icons";
 const EDGE = 10; // px from the pane's side to the first step: half of the slider's thumb, so that both agree
 const TRACK = 31;
 const PILL = 18;
+const MOST = 400; // marks drawn: more would touch on any screen
 const DOTS = 120; // more steps than this have no dot each
-const CHAR = 7.2; // px of a 12-px bold character, generously
+const CHAR = 6.6; // px of a 12-px bold character
 
 export function timeline({ rec, steps, store }: Context): Pane {
   const n = Math.max(1, rec.length);
@@ -90,14 +91,15 @@ export function timeline({ rec, steps, store }: Context): Pane {
         points = breakpoints.length ? JSON.stringify(breakpoints) : "";
         if (points || svg.querySelector(".tv-point")) draw();
       }
-      if (step === shown || !width) return;
-      shown = step;
+      if (step === shown) return;
       if (slider.value !== String(step + 1)) slider.value = String(step + 1);
       attribute(
         slider,
         "aria-valuetext",
         `Step ${step + 1} of ${rec.length}: ${rec.header.steps.captions[step] ?? ""}`,
       );
+      if (!width) return; // not on a page yet
+      shown = step;
       done.setAttribute("d", `M${x(0)},${TRACK}H${x(step).toFixed(1)}`);
       handle.style.transform = `translateX(${x(step).toFixed(1)}px)`;
       dots.forEach((dot, k) => attribute(dot, "data-done", k <= step ? "" : null));
@@ -115,24 +117,31 @@ export function timeline({ rec, steps, store }: Context): Pane {
 /** Which marks are drawn, and with which words: spelled out where all of a kind have room, else as icons; no two on one spot. */
 export function placed(marks: readonly Mark[], x: (k: number) => number): { mark: Mark; text: string }[] {
   const rank = { nan: 0, check: 1, inf: 2, fork: 3, unbroadcast: 4, route: 5 };
-  const widthOf = (text: string) => (text ? 14 + CHAR * text.length : 22);
-  const layout = (spelled: boolean) => {
+  const widthOf = (text: string) => (text ? Math.max(22, 14 + CHAR * text.length) : 22);
+  const layout = (spelled: ReadonlySet<string>) => {
     const kept: { mark: Mark; text: string; from: number; to: number }[] = [];
+    const crowded = new Set<string>();
     for (const mark of [...marks].sort((a, b) => rank[a.kind] - rank[b.kind] || a.step - b.step)) {
-      const text = spelled || mark.kind === "nan" || mark.kind === "check" || mark.kind === "inf" ? mark.label : "";
+      const text = spelled.has(mark.kind) ? mark.label : "";
       const half = widthOf(text) / 2 + 1;
       const at = x(mark.step);
-      if (kept.length < 400 && !kept.some((k) => at - half < k.to && at + half > k.from))
-        kept.push({ mark, text, from: at - half, to: at + half });
+      const other = kept.find((k) => at - half < k.to && at + half > k.from);
+      if (other) {
+        crowded.add(mark.kind);
+        crowded.add(other.mark.kind);
+      } else if (kept.length < MOST) kept.push({ mark, text, from: at - half, to: at + half });
     }
-    return kept;
+    return { kept, crowded };
   };
-  const words = layout(true);
-  return words.length === marks.length ? words : layout(false);
+  const words = new Set(Object.keys(rank));
+  let found = layout(words);
+  for (const kind of found.crowded) if (kind !== "nan" && kind !== "inf" && kind !== "check") words.delete(kind);
+  if (found.crowded.size) found = layout(words);
+  return found.kept;
 }
 
 function pill(mark: Mark, cx: number, text: string): SVGGElement {
-  const w = text ? 14 + CHAR * text.length : 22;
+  const w = text ? Math.max(22, 14 + CHAR * text.length) : 22;
   const shape = s("rect", {
     x: (cx - w / 2).toFixed(1),
     y: 11 - PILL / 2,

@@ -1,14 +1,16 @@
 /** What finite differences say of a node, in a chip and as a table. */
 import { h, type Child } from "../dom";
 import { count, number } from "../format";
+import { shortTitle } from "../step";
 import type { Recording } from "../wire";
 import type { Context } from "./context";
 import { icon, type Icon } from "./icons";
 
 export interface Row {
   readonly node: number;
+  readonly slot: number;
   readonly scope: string;
-  readonly operand: string;
+  readonly title: string;
   readonly index: string;
   readonly analytic: number;
   readonly numeric: number;
@@ -21,69 +23,80 @@ const WORST = ["mismatch", "undefined", "nondeterministic", "input", "nonsmooth"
 const BAD = new Set(["mismatch", "undefined", "nondeterministic", "input"]);
 const MOST_ROWS = 60;
 
-const kept = new WeakMap<Recording, Map<number, Row[]>>();
+const kept = new WeakMap<Recording, { gradients: Map<number, Row[]>; rules: Map<string, Row[]> }>();
 
-/** The rows of a node. */
-export function rowsOf(rec: Recording, node: number): Row[] {
-  let all = kept.get(rec);
-  if (!all) {
-    all = new Map();
-    const v = rec.header.view.verdicts;
-    const [nodes, analytic, numeric, error] = [
-      rec.column(v.node),
-      rec.column(v.analytic),
-      rec.column(v.numeric),
-      rec.column(v.error),
-    ];
-    for (let i = 0; i < nodes.length; i++) {
-      const id = nodes[i] ?? -1;
-      const row: Row = {
-        node: id,
-        scope: v.scope[i] ?? "",
-        operand: v.operand[i] ?? "",
-        index: v.index[i] ?? "",
-        analytic: analytic[i] ?? NaN,
-        numeric: numeric[i] ?? NaN,
-        error: error[i] ?? NaN,
-        verdict: v.verdict[i] ?? "",
-        reason: v.reason[i] ?? "",
-      };
-      const list = all.get(id);
-      if (list) list.push(row);
-      else all.set(id, [row]);
-    }
-    kept.set(rec, all);
+function table(rec: Recording): { gradients: Map<number, Row[]>; rules: Map<string, Row[]> } {
+  let found = kept.get(rec);
+  if (found) return found;
+  found = { gradients: new Map(), rules: new Map() };
+  const v = rec.header.view.verdicts;
+  const [nodes, slots, error] = [rec.column(v.node), rec.column(v.slot), rec.column(v.error)];
+  const [analytic, numeric] = [rec.column(v.analytic), rec.column(v.numeric)];
+  const put = <K>(map: Map<K, Row[]>, key: K, row: Row) => {
+    const list = map.get(key);
+    if (list) list.push(row);
+    else map.set(key, [row]);
+  };
+  for (let i = 0; i < nodes.length; i++) {
+    const row: Row = {
+      node: nodes[i] ?? -1,
+      slot: slots[i] ?? -1,
+      scope: v.scope[i] ?? "",
+      title: v.title[i] ?? "",
+      index: v.index[i] ?? "",
+      analytic: analytic[i] ?? NaN,
+      numeric: numeric[i] ?? NaN,
+      error: error[i] ?? NaN,
+      verdict: v.verdict[i] ?? "",
+      reason: v.reason[i] ?? "",
+    };
+    if (row.scope === "local") put(found.rules, `${row.node}:${row.slot}`, row);
+    else put(found.gradients, row.node, row);
   }
-  return all.get(node) ?? [];
+  kept.set(rec, found);
+  return found;
 }
 
-const at = (row: Row) => (row.index && row.index !== "()" ? ` at ${row.index}` : "");
+/** The rows that judge a node's whole gradient. */
+export function gradientRows(rec: Recording, node: number): Row[] {
+  return table(rec).gradients.get(node) ?? [];
+}
 
-/** One chip for a node at a step. */
+/** The rows that judge one op's rule for one operand. */
+export function ruleRows(rec: Recording, edge: string): Row[] {
+  return table(rec).rules.get(edge) ?? [];
+}
+
+const at = (row: Row) => (row.index ? ` at ${row.index}` : "");
+
+/** One chip for a node at a step: of its whole gradient once all shares are in, of the share of the step before. */
 export function chip({ rec, steps, store }: Context, id: number): HTMLElement | null {
-  const rows = rowsOf(rec, id);
+  const { step, selected } = store.now;
   const node = rec.header.nodes[id];
-  const total = steps.total(id, store.now.step);
-  const waiting = (node?.shares.length ?? 0) - (total?.shares ?? 0);
+  const total = steps.total(id, step);
+  const share = selected === null || selected === steps.activeNode(step) ? steps.shareAt(step) : -1;
+  const coming = rec.kinds[step] === "unbroadcast" && share >= 0 ? 1 : 0;
+  const waiting = (node?.shares.length ?? 0) - (total?.shares ?? 0) - coming;
+  const whole = waiting <= 0;
+  const rows = whole ? gradientRows(rec, id) : share >= 0 ? ruleRows(rec, steps.activeEdge(step) ?? "") : [];
   const make = (kind: string, picture: Icon, ...words: Child[]) =>
     h("span", { class: `tv-chip tv-${kind}` }, icon(picture), ...words);
-  if (!rows.length) return null;
-  if (waiting > 0) return make("wait", "wait", `waits for ${waiting} share${waiting === 1 ? "" : "s"}`);
+  if (!rows.length) {
+    const judged = gradientRows(rec, id).length > 0;
+    return !whole && judged ? make("wait", "wait", `waits for ${waiting} share${waiting === 1 ? "" : "s"}`) : null;
+  }
   const ok = rows.filter((r) => r.verdict === "ok");
   const worst = [...rows].sort((a, b) => WORST.indexOf(a.verdict) - WORST.indexOf(b.verdict) || b.error - a.error)[0];
   if (!worst) return null;
   if (BAD.has(worst.verdict)) return make("err", "cross", `${worst.verdict} · ${number(worst.error, 2)}${at(worst)}`);
   if (ok.length === rows.length) {
-    const error = Math.max(...ok.map((r) => (Number.isFinite(r.error) ? r.error : 0)));
-    return make("ok", "tick", `finite differences agree · ${number(error, 2)}`);
+    const error = number(Math.max(...ok.map((r) => (Number.isFinite(r.error) ? r.error : 0))), 2);
+    const place = node && share >= 0 ? node.shares.indexOf(share) + 1 : 0;
+    return make("ok", "tick", whole ? `finite differences agree · ${error}` : `share ${place} agrees · ${error}`);
   }
-  if (ok.length)
-    return make(
-      "wait",
-      "ask",
-      `${count(ok.length)} of ${count(rows.length)} agree · ${count(rows.length - ok.length)} cannot be judged`,
-    );
-  return make("wait", "ask", `cannot judge: ${worst.reason || worst.verdict}`);
+  if (!ok.length) return make("wait", "ask", `cannot judge: ${worst.reason || worst.verdict}`);
+  const open = rows.length - ok.length;
+  return make("wait", "ask", `${count(ok.length)} of ${count(rows.length)} agree · ${count(open)} cannot be judged`);
 }
 
 /** A sign for the tab: all well, something wrong, or undecided. */
@@ -92,66 +105,68 @@ export function sign(rec: Recording): string {
   return check_kind === "" ? "" : check_kind === "ok" ? "✓" : BAD.has(check_kind) ? "✕" : "?";
 }
 
-export function checkPane({ rec }: Context, id: number): HTMLElement {
-  const { check_kind, check_note } = rec.header.view;
-  const rows = rowsOf(rec, id);
-  if (!check_kind) return h("div", {}, h("p", { class: "tv-dim" }, check_note || "No check was run."));
-  if (!rows.length)
-    return h("div", {}, h("p", { class: "tv-dim" }, "This node receives no gradient, so there is nothing to check."));
-  const order = [...rows].sort((a, b) => WORST.indexOf(a.verdict) - WORST.indexOf(b.verdict) || 0);
-  const scopes = [...new Set(order.map((r) => r.scope))];
-  const words: Record<string, string> = {
-    local: "Local: this op's rule against differences of this op alone",
-    global: "Global: the gradient against differences of the whole pass",
-  };
+function rowsTable(label: string, rows: Row[]): HTMLElement {
+  const order = [...rows].sort((a, b) => WORST.indexOf(a.verdict) - WORST.indexOf(b.verdict));
+  const head = ["at", "analytic", "numeric", "error", "verdict"];
+  const line = (r: Row) =>
+    h(
+      "tr",
+      { "data-bad": BAD.has(r.verdict) ? "" : null },
+      h("th", { scope: "row", class: "tv-mono" }, r.index || "·"),
+      h("td", { class: "tv-n tv-g" }, number(r.analytic)),
+      h("td", { class: "tv-n" }, number(r.numeric)),
+      h("td", { class: "tv-n" }, number(r.error, 2)),
+      h("td", {}, r.verdict, r.reason && r.verdict !== "ok" && h("small", {}, r.reason)),
+    );
+  const numeric = (w: string) => (w === "verdict" || w === "at" ? null : "tv-n");
   return h(
     "div",
     {},
-    ...scopes.map((scope) => {
-      const own = order.filter((r) => r.scope === scope);
-      return h(
-        "section",
-        {},
-        h("h3", {}, words[scope] ?? "Against finite differences"),
-        h(
-          "table",
-          { class: "tv-check", "aria-label": `check ${scope}`.trim() },
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              ...["", "analytic", "numeric", "error", "verdict"].map((w) =>
-                h("th", { scope: "col", class: w === "verdict" || !w ? null : "tv-n" }, w),
-              ),
-            ),
-          ),
-          h(
-            "tbody",
-            {},
-            ...own
-              .slice(0, MOST_ROWS)
-              .map((r) =>
-                h(
-                  "tr",
-                  { "data-bad": BAD.has(r.verdict) ? "" : null },
-                  h(
-                    "th",
-                    { scope: "row", class: "tv-mono" },
-                    [r.operand, r.index === "()" ? "" : r.index].filter(Boolean).join(" "),
-                  ),
-                  h("td", { class: "tv-n tv-g" }, number(r.analytic)),
-                  h("td", { class: "tv-n" }, number(r.numeric)),
-                  h("td", { class: "tv-n" }, number(r.error, 2)),
-                  h("td", {}, r.verdict, r.reason && r.verdict !== "ok" && h("small", {}, r.reason)),
-                ),
-              ),
-          ),
-        ),
-        own.length > MOST_ROWS &&
-          h("p", { class: "tv-dim" }, `… ${count(own.length - MOST_ROWS)} more rows; trace.check() lists all.`),
-      );
-    }),
+    h(
+      "table",
+      { class: "tv-check", "aria-label": label },
+      h("thead", {}, h("tr", {}, ...head.map((w) => h("th", { scope: "col", class: numeric(w) }, w)))),
+      h("tbody", {}, ...order.slice(0, MOST_ROWS).map(line)),
+    ),
+    rows.length > MOST_ROWS &&
+      h("p", { class: "tv-dim" }, `… ${count(rows.length - MOST_ROWS)} more rows; trace.check() lists all.`),
+  );
+}
+
+/** Every row that has to do with a node. */
+export function checkPane({ rec }: Context, id: number): HTMLElement {
+  const { check_kind, check_note } = rec.header.view;
+  if (!check_kind) return h("div", {}, h("p", { class: "tv-dim" }, check_note || "No check was run."));
+  const node = rec.header.nodes[id];
+  const parts: [string, string, Row[]][] = [];
+  const name = shortTitle(rec, id, 24);
+  const whole = gradientRows(rec, id);
+  const add = (title: string, note: string, rows: Row[]) => {
+    if (rows.length) parts.push([title, note, rows]);
+  };
+  add(
+    `∂${name} `,
+    "global: against differences of the whole pass",
+    whole.filter((r) => r.scope !== "sum"),
+  );
+  add(
+    `∂${name} `,
+    "against the sum of its shares",
+    whole.filter((r) => r.scope === "sum"),
+  );
+  for (const share of node?.shares ?? []) {
+    const edge = `${rec.share.consumer[share]}:${rec.share.slot[share]}`;
+    const from = shortTitle(rec, rec.share.consumer[share] ?? -1, 24);
+    add(`share from ${from} `, "local: its rule alone, against differences of that op", ruleRows(rec, edge));
+  }
+  if (!parts.length) {
+    return h("div", {}, h("p", { class: "tv-dim" }, "This node receives no gradient, so there is nothing to check."));
+  }
+  return h(
+    "div",
+    {},
+    ...parts.map(([title, note, rows]) =>
+      h("section", {}, h("h3", {}, title, h("span", {}, note)), rowsTable(title + note, rows)),
+    ),
   );
 }

@@ -1,0 +1,72 @@
+"""What is built is built from what is there: the hash of the sources, the generated files, and nothing from elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROJECT = ROOT / "widgets"
+STATIC = ROOT / "tensorviz" / "widgets" / "static"
+BUILT = ("stepper.js", "stepper.css", "host.js")
+
+
+def source_hash() -> str:
+    """As build.mjs computes it: names and contents in one order."""
+    names = sorted(p.relative_to(PROJECT).as_posix() for p in (PROJECT / "src").rglob("*") if p.is_file())
+    total = hashlib.sha256()
+    for name in [*names, "build.mjs", "package-lock.json"]:
+        total.update(f"{name}\n".encode() + (PROJECT / name).read_bytes().replace(b"\r\n", b"\n") + b"\n")
+    return total.hexdigest()
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_the_built_files_are_fresh(name):
+    first = (STATIC / name).read_text("utf-8").splitlines()[0]
+    assert first == f"/* tensorviz sources {source_hash()} */", "the bundle is stale: run `npm ci && npm run build` in widgets/"
+
+
+def test_the_generated_sources_are_what_the_generator_prints():
+    spec = importlib.util.spec_from_file_location("generate", PROJECT / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name, make in module.FILES.items():
+        assert (PROJECT / "src" / name).read_text("utf-8") == make(), f"run `python widgets/generate.py` for {name}"
+
+
+def test_the_bundle_stays_small():
+    assert sum((STATIC / name).stat().st_size for name in BUILT) < 102_400
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_nothing_is_loaded_from_elsewhere(name):
+    text = (STATIC / name).read_text("utf-8")
+    addresses = set(re.findall(r"https?://[\w./-]+", text))
+    assert addresses <= {"http://www.w3.org/2000/svg"}  # a name, not an address
+
+
+def test_the_sources_write_no_markup_from_data():
+    code = "\n".join(p.read_text("utf-8") for p in (PROJECT / "src").rglob("*.ts"))
+    assert not re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", code)
+
+
+def test_the_lock_names_versions_and_hashes_but_no_host():
+    lock = json.loads((PROJECT / "package-lock.json").read_text("utf-8"))
+    assert not any("resolved" in package for package in lock["packages"].values())
+    assert all("integrity" in package for name, package in lock["packages"].items() if name and not package.get("link"))
+    versions = json.loads((PROJECT / "package.json").read_text("utf-8"))["devDependencies"].values()
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+", v) for v in versions)
+
+
+def test_no_text_is_smaller_than_twelve_pixels():
+    css = "\n".join(p.read_text("utf-8") for p in (PROJECT / "src").glob("*.css"))
+    sizes = [float(s) for s in re.findall(r"font(?:-size)?:[^;]*?(\d+(?:\.\d+)?)px", css)]
+    assert sizes
+    assert min(sizes) >= 12

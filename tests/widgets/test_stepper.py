@@ -1,0 +1,169 @@
+"""The widget's Python half: state in and out, refusals in words, and letting go."""
+
+from __future__ import annotations
+
+import gc
+import json
+import weakref
+
+import numpy as np
+import pytest
+import traitlets
+
+from tensorviz.errors import RecordError
+from tensorviz.widgets import output, state
+from tensorviz.widgets.stepper import Stepper
+from wire.examples import broadcast, fork, routed
+
+
+def test_options_and_traits_are_the_documented_ones():
+    s = Stepper(broadcast(), step=3, speed=2, granularity="share", selected="b", breakpoints=["fork", "X"], theme="dark")
+    assert (s.step, s.playing, s.speed, s.granularity, s.selected, s.breakpoints, s.theme) == (3, False, 2.0, "share", 1, ["fork", 0], "dark")
+    s.step = np.int64(4)
+    assert type(s.step) is int
+    s.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("step", 11, r"integer from 0 to 10 \(a position in trace.steps\), not 11"),
+        ("step", -1, "not -1"),
+        ("step", 1.5, "not 1.5"),
+        ("step", True, "not True"),
+        ("playing", 1, "True or False"),
+        ("speed", 0, "number from 0.1 to 20"),
+        ("granularity", "steps", "node, share, micro"),
+        ("theme", "blue", "auto, light, dark, cs231n"),
+        ("selected", "nobody", "Names: L, X, b"),
+        ("breakpoints", "fork", "a list of fork"),
+        ("breakpoints", ["forks"], "'forks' is neither one of fork"),
+    ],
+)
+def test_an_invalid_value_is_refused_in_words_and_changes_nothing(name, value, words):
+    s = Stepper(broadcast())
+    before = getattr(s, name)
+    with pytest.raises(traitlets.TraitError, match=words):
+        setattr(s, name, value)
+    with pytest.raises(traitlets.TraitError, match=words):
+        Stepper(broadcast(), **{name: value})
+    assert getattr(s, name) == before
+
+
+def test_an_unknown_option_lists_the_known_ones():
+    with pytest.raises(TypeError, match="no option colour; it has step, playing"):
+        Stepper(broadcast(), colour="red")
+    with pytest.raises(TypeError, match="takes a Trace"):
+        Stepper("trace")  # type: ignore[arg-type]
+
+
+def test_python_hears_of_changes():
+    s, seen = Stepper(broadcast()), []
+    s.observe(lambda change: seen.append(change["new"]), "step")
+    s.step = 5
+    assert seen == [5]
+
+
+def test_the_synced_state_is_json_and_bytes():
+    for key, value in Stepper(routed()).get_state().items():
+        if not isinstance(value, (bytes, memoryview)):
+            json.dumps(value, allow_nan=False), key
+
+
+def test_a_closed_stepper_lets_go_of_its_trace():
+    trace = broadcast()
+    s = Stepper(trace)
+    s._repr_mimebundle_()
+    there, widget = weakref.ref(trace), weakref.ref(s)
+    s.close()
+    assert "closed" in repr(s)
+    with pytest.raises(RecordError, match="closed"):
+        s.trace
+    del trace, s
+    gc.collect()
+    assert there() is None
+    assert widget() is None
+
+
+def test_showing_a_trace_does_not_keep_it_alive():
+    trace = broadcast()
+    output.bundle(trace)
+    there = weakref.ref(trace)
+    del trace
+    gc.collect()
+    assert there() is None
+
+
+def test_the_text_form_is_one_line_with_the_step():
+    s = Stepper(broadcast(), step=7)
+    assert repr(s).startswith("Stepper of Trace of L: 5 nodes, 11 steps, 0 forks, at step 8 of 11: Forward copied b along axis 0")
+    assert len(repr(s)) < 400
+
+
+# ---- the output: frame, list, relay -------------------------------------------------------------------------------
+
+
+def test_the_output_is_one_frame_with_a_list_for_places_without_scripts():
+    bundle, _ = Stepper(fork())._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "text/html"}
+    html = bundle["text/html"]
+    assert html.count("<iframe") == 1
+    assert 'sandbox="allow-scripts allow-downloads"' in html
+    assert html.count("<li>") == 5
+    assert "x is used twice, so its shares add" in html
+
+
+def test_hostile_names_stay_text():
+    trace = fork()
+    evil = '</script><img src=x onerror="alert(1)">'
+    object.__setattr__(trace.nodes[1], "name", evil)
+    html = output.bundle(trace)["text/html"]
+    assert evil not in html
+    assert "<img" not in html
+
+
+def test_what_a_page_says_reaches_the_stepper_and_what_is_not_allowed_does_not():
+    s = Stepper(broadcast())
+    s._repr_mimebundle_()
+    assert s._channel is not None
+    s._channel.receive({"step": 4, "theme": "blue", "unknown": 1, "selected": 2})
+    assert (s.step, s.theme, s.selected) == (4, "auto", 2)
+    s.step = 6
+    assert s._channel.state["step"] == 6
+
+
+def test_arrays_are_handed_out_by_name_alone():
+    trace = broadcast()
+    assert output.array_named(trace, "value:0").tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert output.array_named(trace, "share:1:0").tolist() == pytest.approx([10.4, 14.8, 19.2])
+    for name in ("value:99", "saved:0:nothing", "file:/etc/passwd", "", "value:"):
+        assert output.array_named(trace, name) is None
+
+
+def test_every_default_is_valid_by_itself():
+    for name, value in state.DEFAULTS.items():
+        assert state.valid(name, value, broadcast()) == value
+
+
+# ---- the page -----------------------------------------------------------------------------------------------------
+
+
+def test_the_page_is_one_file_at_the_wanted_step(tmp_path):
+    path = tmp_path / "page.html"
+    text = broadcast().to_html(path, step=7, theme="dark", title="A <b>title")
+    assert path.read_text("utf-8") == text
+    assert "<title>A &lt;b&gt;title</title>" in text
+    assert '"step": 7' in text
+    assert "default-src 'none'" in text
+    assert "http" not in text.replace("http-equiv", "")
+
+
+def test_the_page_refuses_a_step_that_is_not_there():
+    with pytest.raises(ValueError, match="step must be an integer from 0 to 10"):
+        broadcast().to_html(step=99)
+    with pytest.raises(ValueError, match="theme must be one of"):
+        broadcast().to_html(theme="pink")
+
+
+def test_a_page_is_the_same_bytes_each_time():
+    assert broadcast().to_html() == broadcast().to_html()

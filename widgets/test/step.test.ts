@@ -1,0 +1,172 @@
+import { describe, expect, it } from "vitest";
+import { Steps } from "../src/step";
+import type { Recording } from "../src/wire";
+import { recording, shared } from "./golden";
+
+const states = (steps: Steps, k: number) => steps.rec.header.nodes.map((_, id) => steps.node(id, k)).join(" ");
+
+describe("the states of (X + b) ** 2 summed", () => {
+  const steps = new Steps(recording("broadcast"));
+
+  it("follow the pass: exactly one node is active", () => {
+    expect(states(steps, 0)).toBe("idle idle idle idle active");
+    expect(states(steps, 2)).toBe("idle idle idle active done");
+    expect(states(steps, 5)).toBe("idle idle active done done");
+    expect(states(steps, 7)).toBe("done active done done done");
+    expect(states(steps, 10)).toBe("done active done done done");
+  });
+
+  it("light the edge on both steps of its share, and leave it passed", () => {
+    expect([6, 7, 8, 9].map((k) => steps.edge("2:1", k))).toEqual(["idle", "active", "active", "passed"]);
+    expect(steps.activeEdge(5)).toBeNull();
+  });
+
+  it("add the share only when it is accumulated", () => {
+    expect(steps.total(1, 7)).toBeNull();
+    expect([...(steps.total(1, 8)?.array?.data ?? [])]).toEqual([
+      2 * 1.1 + 2 * 4.1,
+      2 * 2.2 + 2 * 5.2,
+      2 * 3.3 + 2 * 6.3,
+    ]);
+    expect([...(steps.total(4, 0)?.array?.data ?? [])]).toEqual([1]);
+  });
+
+  it("are grouped by the op whose rule runs", () => {
+    expect(steps.groups.map((g) => [g.first, g.last, g.label])).toEqual([
+      [0, 0, "seed"],
+      [1, 2, "L"],
+      [3, 4, "(X + b) ** 2"],
+      [5, 8, "X + b"],
+      [9, 10, "write .grad"],
+    ]);
+  });
+
+  it("stop where the granularity says", () => {
+    expect(steps.move(0, 1, "micro")).toBe(1);
+    expect(steps.move(0, 1, "share")).toBe(2);
+    expect(steps.move(2, 1, "node")).toBe(4);
+    expect(steps.move(8, -1, "node")).toBe(4);
+    expect([steps.move(10, 1, "share"), steps.move(0, -1, "node")]).toEqual([10, 0]);
+  });
+
+  it("stop at marks: the given kinds, a node, or every mark", () => {
+    expect(steps.breaks(["unbroadcast"])).toEqual([7]);
+    expect(steps.breaks(["fork"])).toEqual([]);
+    expect(steps.breaks([1])).toEqual([7, 8, 10]);
+    expect(steps.breaks([])).toEqual([7]);
+  });
+});
+
+describe("a fork", () => {
+  const steps = new Steps(recording("fork"));
+
+  it("gives two shares and their running sum", () => {
+    expect([1, 2, 3].map((k) => [steps.total(0, k)?.shares ?? 0, steps.total(0, k)?.array?.data?.[0] ?? 0])).toEqual([
+      [0, 0],
+      [1, 3],
+      [2, 6],
+    ]);
+    expect(steps.marks.map((m) => [m.step, m.kind, m.label])).toEqual([
+      [2, "fork", "Σ x 1/2"],
+      [3, "fork", "Σ x 2/2"],
+    ]);
+  });
+
+  it("leaves a leaf reached until all are in", () => {
+    expect([2, 3, 4].map((k) => steps.node(1, k))).toEqual(["done", "done", "done"]);
+    expect(steps.members([0], 2)).toBe("active");
+  });
+});
+
+it("a NaN that comes in with the seed is not born later, but it is alive", () => {
+  const steps = new Steps(recording("routed"));
+  expect(steps.marks.map((m) => m.kind)).toEqual(["route"]);
+  expect(steps.alive).toEqual([[2, 2]]);
+});
+
+interface GoldenPass {
+  name: string;
+  roots: number[];
+  nodes: { leaf: boolean; shares: number }[];
+  steps: { kind: string; node: number; edge: string | null; shareZero: boolean | null; totalZero: boolean | null }[];
+  states: {
+    step: number | null;
+    nodes: string[];
+    edges: Record<string, string>;
+    active: number | null;
+    activeEdge: string | null;
+    arrived: number[];
+  }[];
+}
+
+/** A record with no more in it than what decides states: array 0 is not zero, array 1 is. */
+function bare(pass: GoldenPass): Recording {
+  const edges = [...new Set(pass.steps.flatMap((s) => s.edge ?? []))];
+  const last = (edge: string) => pass.steps.findLast((s) => s.edge === edge && s.kind === "accumulate");
+  const shares = edges.map((edge) => {
+    const [consumer = 0, slot = 0] = edge.split(":").map(Number);
+    const at = last(edge);
+    const [value, total] = [Number(at?.shareZero ?? false), Number(at?.totalZero ?? false)];
+    return { consumer, slot, target: at?.node ?? 0, value, total };
+  });
+  const column = (name: keyof (typeof shares)[number]) => Int32Array.from(shares, (s) => s[name]);
+  const none = Int32Array.from(shares, () => -1);
+  const array = (index: number) =>
+    index < 0
+      ? null
+      : { index, dtype: "<f8", shape: [], size: 1, data: null, stats: { zeros: index, nan: 0, posinf: 0, neginf: 0 } };
+  return {
+    length: pass.steps.length,
+    kinds: pass.steps.map((s) => s.kind),
+    stepNode: Int32Array.from(pass.steps, (s) => s.node),
+    stepShare: Int32Array.from(pass.steps, (s) => (s.edge ? edges.indexOf(s.edge) : -1)),
+    stepAfter: Int32Array.from(pass.steps, (s) => (s.kind === "seed" ? Number(s.totalZero) : -1)),
+    share: {
+      consumer: column("consumer"),
+      slot: column("slot"),
+      target: column("target"),
+      local: none,
+      value: column("value"),
+      total: column("total"),
+      route: none,
+    },
+    axes: () => [],
+    array,
+    column: () => new Int32Array(),
+    header: {
+      roots: pass.roots,
+      nodes: pass.nodes.map((n) => ({
+        kind: n.leaf ? "leaf" : "op",
+        op: "op",
+        name: null,
+        source: -1,
+        cotangent: -1,
+        value: -1,
+        shares: Array(n.shares).fill(0),
+      })),
+      sources: [],
+      view: { verdicts: { node: null, verdict: [] } },
+    },
+  } as unknown as Recording;
+}
+
+describe("the states that Python draws", () => {
+  for (const pass of shared<GoldenPass[]>("states.json")) {
+    it(`are the stepper's in ${pass.name}`, () => {
+      const rec = bare(pass);
+      const steps = new Steps(rec);
+      for (const state of pass.states) {
+        const { step } = state;
+        if (step === null || step < 0) continue;
+        expect(
+          pass.nodes.map((_, id) => steps.node(id, step)),
+          `nodes after step ${step}`,
+        ).toEqual(state.nodes);
+        expect(steps.activeEdge(step)).toBe(state.activeEdge);
+        expect(pass.nodes.map((_, id) => steps.total(id, step)?.shares ?? 0)).toEqual(state.arrived);
+        for (const edge of steps.edges.keys())
+          expect(steps.edge(edge, step), `${edge} after step ${step}`).toBe(state.edges[edge] ?? "idle");
+      }
+    });
+  }
+});

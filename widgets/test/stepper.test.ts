@@ -1,0 +1,252 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Store, type State } from "../src/state";
+import { stepper, type Stepper } from "../src/stepper";
+import { recording } from "./golden";
+
+let view: Stepper;
+let store: Store;
+
+function open(name: "broadcast" | "fork" | "routed", state: Partial<State> = {}) {
+  store = new Store(state);
+  view = stepper(recording(name), store);
+  document.body.replaceChildren(view.element);
+}
+
+/** What is drawn is drawn at the next frame. */
+const drawn = () => vi.advanceTimersByTime(20);
+const press = (key: string, shiftKey = false) => {
+  (document.activeElement === document.body ? view.element : document.activeElement)?.dispatchEvent(
+    new KeyboardEvent("keydown", { key, shiftKey, bubbles: true, cancelable: true }),
+  );
+  drawn();
+};
+const named = (name: string) => view.element.querySelector<HTMLElement>(`[aria-label="${name}"]`);
+const status = () => view.element.querySelector('[role="status"]')?.textContent;
+const panel = () => view.element.querySelector('[role="tabpanel"]')?.textContent ?? "";
+const tab = (name: string) => {
+  view.element.querySelector<HTMLElement>(`[role="tab"][aria-label="${name}"]`)?.click();
+  drawn();
+};
+
+beforeEach(() =>
+  vi.useFakeTimers({ toFake: ["requestAnimationFrame", "cancelAnimationFrame", "setTimeout", "clearTimeout"] }),
+);
+afterEach(() => {
+  view.destroy();
+  vi.useRealTimers();
+});
+
+describe("names", () => {
+  it("are those that tests and screen readers use", () => {
+    open("broadcast");
+    expect(view.element.getAttribute("role")).toBe("region");
+    expect(view.element.getAttribute("aria-label")).toBe("Backward pass debugger");
+    for (const name of [
+      ...[
+        "First step",
+        "Previous step",
+        "Play / Pause",
+        "Next step",
+        "Last step",
+        "Previous breakpoint",
+        "Next breakpoint",
+      ],
+      ...["Step", "Computation graph", "Find node", "Node", "Shares", "Saved values", "Check", "Source", "Findings"],
+    ]) {
+      expect(named(name), name).not.toBeNull();
+    }
+    expect(status()).toBe("Step 1 of 11: The pass starts at L, so ∂L = 1.");
+  });
+});
+
+describe("stepping", () => {
+  it("goes by buttons, keys and slider, and says each step", () => {
+    open("broadcast");
+    named("Next step")?.click();
+    drawn();
+    expect(view.element.dataset["step"]).toBe("1");
+    press("ArrowRight");
+    press("ArrowRight");
+    press("ArrowLeft");
+    expect(view.element.dataset["step"]).toBe("2");
+    press("End");
+    expect(status()).toMatch(/^Step 11 of 11: b\.grad/);
+    press("Home");
+    expect(view.element.dataset["step"]).toBe("0");
+    const slider = named("Step") as HTMLInputElement;
+    slider.value = "8";
+    slider.dispatchEvent(new Event("input"));
+    drawn();
+    expect(view.element.dataset["step"]).toBe("7");
+    expect(slider.getAttribute("aria-valuetext")).toContain("summed over axes 0");
+  });
+
+  it("draws once however often the slider moves between two frames", () => {
+    open("broadcast");
+    const slider = named("Step") as HTMLInputElement;
+    const seen = vi.fn();
+    new MutationObserver(seen).observe(view.element, { attributeFilter: ["data-step"] });
+    for (let k = 1; k <= 11; k++) {
+      slider.value = String(k);
+      slider.dispatchEvent(new Event("input"));
+    }
+    expect(view.element.dataset["step"]).toBe("0");
+    drawn();
+    expect(view.element.dataset["step"]).toBe("10");
+  });
+
+  it("jumps between breakpoints", () => {
+    open("fork", { breakpoints: ["fork"] });
+    press("ArrowRight", true);
+    expect(view.element.dataset["step"]).toBe("2");
+    press("ArrowRight", true);
+    press("ArrowRight", true);
+    expect(view.element.dataset["step"]).toBe("3");
+    press("ArrowLeft", true);
+    expect(view.element.dataset["step"]).toBe("2");
+  });
+
+  it("plays at its speed, stops at a breakpoint and at the end", () => {
+    open("fork", { breakpoints: ["fork"], speed: 2 });
+    press(" ");
+    expect(store.now.playing).toBe(true);
+    vi.advanceTimersByTime(3 * 460);
+    expect([store.now.step, store.now.playing]).toEqual([2, false]);
+    store.set({ breakpoints: [], playing: true });
+    vi.advanceTimersByTime(10_000);
+    expect([store.now.step, store.now.playing]).toEqual([4, false]);
+  });
+
+  it("leaves keys alone while somebody types", () => {
+    open("broadcast");
+    press("/");
+    expect(document.activeElement).toBe(named("Find node"));
+    press("End");
+    expect(view.element.dataset["step"]).toBe("0");
+    press("Escape");
+    expect(document.activeElement).toBe(view.element);
+  });
+
+  it("opens and closes its help", () => {
+    open("broadcast");
+    press("?");
+    expect(named("Keys and marks")?.hidden).toBe(false);
+    press("Escape");
+    expect(named("Keys and marks")?.hidden).toBe(true);
+  });
+});
+
+describe("the picture", () => {
+  it("marks one node and the edge of its share", () => {
+    open("broadcast", { step: 7 });
+    expect(
+      [...view.element.querySelectorAll("[data-node][data-active]")].map((e) => e.getAttribute("data-node")),
+    ).toEqual(["1"]);
+    expect(
+      [...view.element.querySelectorAll("[data-edge][data-active]")].map((e) => e.getAttribute("data-edge")),
+    ).toEqual(["2:1"]);
+    expect(view.element.querySelector('[data-badge="unbroadcast"]')?.hasAttribute("data-now")).toBe(true);
+    store.set({ step: 8 });
+    drawn();
+    expect(view.element.querySelector('[data-badge="unbroadcast"]')?.hasAttribute("data-past")).toBe(true);
+  });
+
+  it("rewrites totals and fork badges for the running sum", () => {
+    open("fork", { step: 2 });
+    const total = () => view.element.querySelector('[data-total="0"] .tv-num')?.textContent;
+    const badge = () => view.element.querySelector('[data-badge="fork"] text')?.textContent;
+    expect([total(), badge()]).toEqual(["3", "Σ 1/2"]);
+    store.set({ step: 3 });
+    drawn();
+    expect([total(), badge()]).toEqual(["6", "Σ 2/2"]);
+  });
+
+  it("selects a node by click and lets go of it with Esc", () => {
+    open("broadcast");
+    view.element
+      .querySelector<SVGElement>('[data-node="0"]')
+      ?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    drawn();
+    expect(store.now.selected).toBe(0);
+    expect(panel()).toContain("leaf · (2, 3) · float64");
+    press("Escape");
+    expect(store.now.selected).toBeNull();
+  });
+});
+
+describe("the inspector", () => {
+  it("draws the unbroadcast before and after", () => {
+    open("broadcast", { step: 7 });
+    expect(panel()).toContain("summed over axes 0: (2, 3) becomes (3,)");
+    expect(panel()).toContain("∂b[0] = 2.2 + 8.2 = 10.4");
+    expect(panel()).toContain("axis 0 is dropped");
+  });
+
+  it("still says so when the node is looked at later", () => {
+    open("broadcast", { step: 10, selected: 1 });
+    expect(panel()).toContain("summed over axes 0");
+  });
+
+  it("keeps the ledger of a fork: two shares and their running sum", () => {
+    open("fork", { step: 3 });
+    tab("Shares");
+    const rows = [...view.element.querySelectorAll(".tv-ledger tbody tr")].map((row) =>
+      [...row.querySelectorAll("td")].map((td) => td.textContent),
+    );
+    expect(rows.map((r) => [r[0], r[3], r[4]])).toEqual([
+      ["1", "3", "3"],
+      ["2", "3", "6"],
+    ]);
+    expect(panel()).toContain("used 2 times");
+  });
+
+  it("rings the winners of a route with their fractions", () => {
+    open("routed", { step: 2 });
+    const cells = [...view.element.querySelectorAll(".tv-mask td")];
+    expect(cells.map((c) => c.hasAttribute("data-won"))).toEqual([false, true, true, false, false, true]);
+    expect(cells[1]?.textContent).toBe("1.5½∂0.5");
+    expect(panel()).toContain("3 of 6 selected");
+  });
+
+  it("shows saved values, the source and why there is no check", () => {
+    open("broadcast", { step: 4 });
+    tab("Saved values");
+    expect(panel()).toContain("Saved by (X + b) ** 2 for its backward rule");
+    tab("Source");
+    expect(panel()).toContain("lesson.py, line 3");
+    expect(view.element.querySelector(".tv-panel mark")?.textContent).toBe("(X + b) ** 2");
+    tab("Check");
+    expect(panel()).toContain("Not run here.");
+    tab("Findings");
+    expect(panel()).toContain("Nothing to point at");
+  });
+});
+
+it("finds nodes by name, op and shape", () => {
+  open("broadcast");
+  const box = named("Find node") as HTMLInputElement;
+  const found = (words: string) => {
+    box.value = words;
+    box.dispatchEvent(new Event("input"));
+    return [...view.element.querySelectorAll('[role="option"]')].map((o) => o.textContent);
+  };
+  expect(found("pow")).toEqual(["(X + b) ** 2 pow (2, 3)"]);
+  expect(found("(3")).toEqual(["b leaf (3,)"]);
+  expect(found("nothing")).toEqual([]);
+  found("pow");
+  box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+  expect(store.now.selected).toBe(3);
+});
+
+it("names and captions stay text, whatever is in them", () => {
+  store = new Store({ step: 2 });
+  const rec = recording("fork");
+  const evil = "<img src=x onerror=alert(1)>";
+  Object.assign(rec.header.nodes[1] ?? {}, { name: evil });
+  (rec.header.steps.captions as string[])[2] = evil;
+  view = stepper(rec, store);
+  document.body.replaceChildren(view.element);
+  expect(view.element.querySelector("img")).toBeNull();
+  expect(status()).toBe(`Step 3 of 5: ${evil}`);
+  expect(panel()).toContain(evil);
+});

@@ -1,0 +1,57 @@
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { decode, fromBase64, gunzip, ownBytes } from "../src/wire";
+import { bytes, recording } from "./golden";
+
+describe("a container from Python", () => {
+  it("gives nodes, steps and exact arrays", () => {
+    const rec = recording("broadcast");
+    expect(rec.header.nodes.map((n) => n.name)).toEqual(["X", "b", null, null, "L"]);
+    expect(rec.kinds).toEqual(
+      "seed pull accumulate pull accumulate pull accumulate unbroadcast accumulate leaf leaf".split(" "),
+    );
+    expect(rec.header.steps.captions[7]).toContain("summed over axes 0");
+    const a = rec.array(rec.header.nodes[2]?.value ?? -1);
+    expect(a?.shape).toEqual([2, 3]);
+    expect([...(a?.data ?? [])]).toEqual([1 + 0.1, 2 + 0.2, 3 + 0.3, 4 + 0.1, 5 + 0.2, 6 + 0.3]);
+    expect(rec.array(-1)).toBeNull();
+  });
+
+  it("keeps shares with their axes", () => {
+    const rec = recording("broadcast");
+    const share = rec.header.nodes[1]?.shares[0] ?? -1;
+    expect(rec.axes(share)).toEqual([0]);
+    expect([rec.share.consumer[share], rec.share.slot[share], rec.share.target[share]]).toEqual([2, 1, 1]);
+    expect(rec.axes(rec.header.nodes[0]?.shares[0] ?? -1)).toEqual([]);
+  });
+
+  it("brings NaN and infinities through, and counts them", () => {
+    const rec = recording("routed");
+    const a = rec.array(rec.header.nodes[0]?.value ?? -1);
+    expect(a?.data?.[3]).toBe(-Infinity);
+    expect(a?.stats).toMatchObject({ neginf: 1, posinf: 0, nan: 0, zeros: 0, min: 0.2, max: 2.1 });
+    expect(rec.array(rec.header.nodes[0]?.cotangent ?? -1)?.stats.nan).toBe(1);
+  });
+});
+
+describe("what is no container", () => {
+  it("is refused in words", () => {
+    expect(() => decode(new ArrayBuffer(64))).toThrow("not a tensorviz trace");
+    expect(() => decode(bytes("fork").slice(0, -8))).toThrow("cut off");
+    const newer = bytes("fork").slice(0);
+    new DataView(newer).setUint32(8, 99, true);
+    expect(() => decode(newer)).toThrow("format 99");
+  });
+});
+
+describe("bytes", () => {
+  it("come out of a view at any offset", () => {
+    const whole = new Uint8Array([9, 9, 1, 2, 3, 9]);
+    expect([...ownBytes(new DataView(whole.buffer, 2, 3))]).toEqual([1, 2, 3]);
+  });
+
+  it("come out of gzip and base64", async () => {
+    const packed = gzipSync("text").toString("base64");
+    expect(new TextDecoder().decode(await gunzip(fromBase64(packed)))).toBe("text");
+  });
+});
