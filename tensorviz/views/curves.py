@@ -77,15 +77,6 @@ def at(path: Sequence[Point], part: float) -> tuple[Point, Point]:
     return point, Point(dx / size, dy / size)
 
 
-def reaches(curve: Sequence[Point], left: float, right: float, top: float, bottom: float) -> bool:
-    """Whether one Bezier segment passes through a rectangle (sampled every twelfth)."""
-    for i in range(1, 12):
-        p, _ = at(curve, i / 12)
-        if left < p.x < right and top < p.y < bottom:
-            return True
-    return False
-
-
 def number(value: float) -> str:
     """A coordinate with at most one decimal: a tenth of a pixel is not seen."""
     text = f"{value:.1f}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from tensorviz.trace import Array
 from tensorviz.views import labels as lab
@@ -161,6 +162,7 @@ def hatch_rect(left: float, top: float, right: float, bottom: float, step: float
     return "".join(out)
 
 
+@lru_cache(maxsize=512)
 def hatch_round(w: float, h: float, radius: float, step: float = 6.0) -> str:
     """45-degree lines inside a rectangle with round corners around (0, 0)."""
     out = []

@@ -23,7 +23,7 @@ from tensorviz.views.state import check_step
 LEAST_WIDTH = 360.0
 """A legend needs some width, however small the graph."""
 OPTIONS = ("step", "palette", "direction", "engine", "title", "scale", "legend", "max_nodes", "timeout")
-SKELETON_NODES = 300
+SKELETON_NODES = 200
 """The stepper pans, so it may show more than a still before it falls back to a neighbourhood."""
 
 

@@ -30,6 +30,13 @@ def place(boxes: Sequence[Box], links: Sequence[Link], direction: str, note: str
     return graph.result(note)
 
 
+def bends(boxes: Sequence[Box], links: Sequence[Link]) -> int:
+    """How many ranks all edges cross together: what makes a graph slow to lay out, more than its boxes do."""
+    graph = _Graph(boxes, links, "LR")
+    graph.rank_boxes()
+    return sum(max(0, abs(graph.rank[head] - graph.rank[tail]) - 1) for tail, head, _ in graph.links)
+
+
 class _Graph:
     """Numbers instead of ids: boxes first, then one number per bend. ``depth`` is the extent along the flow, ``breadth`` across it."""
 
