@@ -125,6 +125,15 @@ class Program:
             forward = self._prepare(i)
         return forward(*operands, **self._params[i])
 
+    def forward(self, i: int) -> Callable[..., Any]:
+        """The forward rule of node ``i``'s op."""
+        return self._forwards.get(i) or self._prepare(i)
+
+    def params(self, i: int) -> Mapping[str, Any]:
+        """The parameters with which node ``i``'s op is replayed."""
+        self.forward(i)
+        return self._params[i]
+
     def _prepare(self, i: int) -> Callable[..., Any]:
         node = self.nodes[i]
         op = REGISTRY.get(node.op)

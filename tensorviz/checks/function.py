@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -227,15 +228,18 @@ class _Call:
     def _operand(self, k: int, x: Floats, leaf: Tensor, gradient: Floats, again: Floats, base: Floats, weights: Floats, trace: Trace) -> Block:
         points = dict(self.points)
 
-        def f(value: Floats) -> Floats:
-            points[k] = value
-            return self.flat(points)
+        def f(stack: Floats) -> Floats:
+            rows = []
+            for value in stack[:-1]:
+                points[k] = value
+                rows.append(self.flat(points))
+            return np.array([*rows, base])
 
         def problem(moves: Any) -> Moved:
             return Moved(f, x, moves, weights, base)
 
         room = np.full(x.size, np.inf)
-        rng = np.random.default_rng([_SEED, k])
+        rng = partial(np.random.default_rng, [_SEED, k])
         judged, where, analytic, note = along(problem, gradient, x, room, self.ruler, cost=1.0, budget=ELEMENTS, rng=rng)
         at = np.asarray(where)
         analytic = _linear(judged, at, analytic, again.reshape(-1), self.ruler)

@@ -98,21 +98,25 @@ def _compare(subject: Subject, node: TraceNode, slot: int, named: str, share: Fl
     def shaped(value: Any) -> Floats:
         return np.asarray(run(value), dtype=np.float64)
 
-    def flat(value: Any) -> Floats:
-        return np.asarray(run(value), dtype=np.float64).reshape(-1)
+    def many(stack: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            result = subject.stacked.apply(node.id, [*operands[:slot], stack, *operands[slot + 1 :]], stacked, len(stack))
+        return np.asarray(result, dtype=np.float64).reshape(len(stack), -1)
 
+    stacked = tuple([j == slot for j in range(len(operands))])
     base = shaped(x)
     room = _room(op, slot, x)
+    cost = subject.cost(node.id)
     axes = _elementwise_axes(op, shaped, x, base)
     if axes is not None:
         judged, where, analytic, note = along(Everywhere(shaped, x, weights, axes, base), share, x, room, ruler)
     else:
 
         def problem(moves: Any) -> Moved:
-            return Moved(flat, x, moves, weights.reshape(-1), base.reshape(-1))
+            return Moved(many, x, moves, weights.reshape(-1), base.reshape(-1), cost)
 
         judged, where, analytic, note = along(
-            problem, share, x, room, ruler, cost=2 * subject.cost(node.id), budget=subject.budget, rng=subject.rng(1, node.id, slot)
+            problem, share, x, room, ruler, cost=2 * cost, budget=subject.budget, rng=lambda: subject.rng(1, node.id, slot)
         )
     if node.value.dtype != np.float64 or subject.nodes[node.inputs[slot]].value.dtype != np.float64:
         _forgive(node, slot, operands, judged, where, ruler)

@@ -13,46 +13,45 @@ Move = int | Floats
 """A flat index (that element moves by t) or an array (x moves by t times it)."""
 
 _STACK = 2_000_000
-"""Outputs held at a time while many functions are evaluated: 16 MB."""
+"""Array elements held at a time while many functions are evaluated: 16 MB."""
 
 
 class Moved:
     """The weighted sum of ``f``'s outputs as ``x`` moves along each of ``moves``.
 
-    ``f`` takes an array of x's shape (its own: it may keep it) and gives the outputs as a flat float64 array.
+    ``f`` takes a stack of arrays of x's shape (its own: it may keep it) and gives one row of float64 outputs for each.
+    ``load``: array elements that one row costs while it is computed. ``base``: the outputs at x itself.
     """
 
-    def __init__(self, f: Callable[[Any], Floats], x: Floats, moves: Sequence[Move], weights: Floats, base: Floats | None = None) -> None:
-        self.f, self.x, self.moves, self.weights = f, x, moves, weights
-        self.base = f(x.copy()) if base is None else base
-        weighted = self.weights != 0
-        self.undefined: Flags = np.full(len(moves), bool(np.any(np.isnan(self.base) & weighted)))
-        self.infinite: Flags = np.full(len(moves), bool(np.any(np.isinf(self.base) & weighted)))
-        self.total: Floats = np.full(len(moves), float(np.sum(_magnitude(self.base, weights))))
-
-    def at(self, move: Move, t: float) -> Floats:
-        x = self.x.copy()
-        if isinstance(move, int):
-            x.reshape(-1)[move] += t
-        else:
-            x += t * move
-        return self.f(x)
+    def __init__(self, f: Callable[[Any], Floats], x: Floats, moves: Sequence[Move], weights: Floats, base: Floats, load: int = 1) -> None:
+        self.f, self.x, self.moves, self.weights, self.base = f, x, moves, weights, base
+        self.load = max(load, base.size, x.size)
+        weighted = weights != 0
+        self.undefined: Flags = np.full(len(moves), bool(np.any(np.isnan(base) & weighted)))
+        self.infinite: Flags = np.full(len(moves), bool(np.any(np.isinf(base) & weighted)))
+        self.total: Floats = np.full(len(moves), float(np.sum(_magnitude(base, weights))))
 
     def pairs(self, which: Indices, h: Floats) -> Pair:
-        base, outputs = self.base, len(self.base)
-        chunk = max(1, _STACK // max(1, outputs))
-        parts = []
-        for start in range(0, len(which), chunk):
-            numbers, steps = which[start : start + chunk], h[start : start + chunk]
-            plus, minus = np.empty((len(numbers), outputs)), np.empty((len(numbers), outputs))
-            self.fill(numbers, steps, plus, minus)
-            parts.append(contract(base, plus, minus, self.weights))
+        chunk = max(1, _STACK // (2 * self.load))
+        parts = [self._some(which[k : k + chunk], h[k : k + chunk]) for k in range(0, len(which), chunk)]
         return parts[0] if len(parts) == 1 else _joined(parts)
 
-    def fill(self, which: Indices, h: Floats, plus: Floats, minus: Floats) -> None:
-        for row, (i, t) in enumerate(zip(which.tolist(), h.tolist(), strict=True)):
-            plus[row] = self.at(self.moves[i], t)
-            minus[row] = self.at(self.moves[i], -t)
+    def _some(self, which: Indices, h: Floats) -> Pair:
+        n = len(which)
+        # the last row stays at x: the same code computes it as the others, so that what does not move is equal to the bit
+        stack = np.empty((2 * n + 1, *self.x.shape))
+        stack[:] = self.x
+        moves = [self.moves[i] for i in which.tolist()]
+        if isinstance(moves[0], int):
+            flat, rows = stack.reshape(2 * n + 1, -1), np.arange(n)
+            flat[rows, moves] += h
+            flat[n + rows, moves] -= h
+        else:
+            for row, (move, t) in enumerate(zip(moves, h.tolist(), strict=True)):
+                stack[row] += t * move
+                stack[n + row] -= t * move
+        outputs = self.f(stack)
+        return contract(outputs[-1], outputs[:n], outputs[n:-1], self.weights)
 
 
 def _magnitude(base: Floats, weights: Floats) -> Floats:

@@ -59,18 +59,18 @@ def check_gradient(subject: Subject, i: int) -> list[Block]:
     weights = np.concatenate([subject.seeds[r].astype(np.float64).reshape(-1) for r in roots])
     x = np.array(program.values[i], dtype=np.float64)
 
-    def f(value: Any) -> Floats:
-        values = program.run({i: value[()]}, order)
-        if len(roots) == 1:
-            return np.asarray(values[roots[0]], dtype=np.float64).reshape(-1)
-        return np.concatenate([np.asarray(values[r], dtype=np.float64).reshape(-1) for r in roots])
+    def f(stack: Floats) -> Floats:
+        values = subject.stacked.run(i, stack, order)
+        outputs = [np.asarray(values[r], dtype=np.float64).reshape(len(stack), -1) for r in roots]
+        return outputs[0] if len(outputs) == 1 else np.concatenate(outputs, axis=1)
 
     def problem(moves: Any) -> Moved:
-        return Moved(f, x, moves, weights, base)
+        return Moved(f, x, moves, weights, base, load)
 
-    base = f(x)
+    base = np.concatenate([np.asarray(program.values[r], dtype=np.float64).reshape(-1) for r in roots])
+    load = sum(subject.nodes[j].value.size for j in order)
     room = np.full(x.size, np.inf)
     cost = 2 * sum(subject.cost(j) for j in order)
     gradient = node.cotangent.astype(np.float64)
-    judged, where, analytic, note = along(problem, gradient, x, room, subject.ruler, cost=cost, budget=subject.budget, rng=subject.rng(2, i))
+    judged, where, analytic, note = along(problem, gradient, x, room, subject.ruler, cost=cost, budget=subject.budget, rng=lambda: subject.rng(2, i))
     return [block(i, "global", None, named, x.shape, where, analytic, judged, subject.ruler, note)]

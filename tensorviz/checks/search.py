@@ -31,7 +31,7 @@ def along(
     *,
     cost: float = 0.0,
     budget: float = np.inf,
-    rng: np.random.Generator | None = None,
+    rng: Callable[[], np.random.Generator] | None = None,
 ) -> Outcome:
     """Compare the gradient of one array with differences of a problem.
 
@@ -44,7 +44,7 @@ def along(
     if len(flat) <= ALWAYS or len(flat) * cost <= budget:
         return judge(problem(range(len(flat))), flat, values, scale, room, ruler), range(len(flat)), flat, ""
     assert rng is not None
-    return _sampled(problem, flat, x, scale, room, ruler, rng)
+    return _sampled(problem, flat, x, scale, room, ruler, rng())
 
 
 def _sampled(problem: Made, flat: Floats, x: Floats, scale: float, room: Floats, ruler: Ruler, rng: np.random.Generator) -> Outcome:
@@ -54,15 +54,35 @@ def _sampled(problem: Made, flat: Floats, x: Floats, scale: float, room: Floats,
     chosen += [int(i) for i in rng.choice(len(flat), SAMPLES - 1)]
     if not finite.all():
         chosen.append(int(np.argmin(finite)))  # one row says that something is not finite
-    culprits = [c for way in ways if (c := _culprit(problem, way, flat, room, ruler)) is not None]
+    slopes, rooms = _slopes(flat, ways, finite), np.array([_room(room, w) for w in ways])
+    straight, culprits = _straight(problem, ways, slopes, rooms, flat, room, ruler)
     chosen = list(dict.fromkeys(chosen + culprits))
     rows = judge(problem(chosen), flat[chosen], x.reshape(-1)[chosen], scale, room[chosen], ruler)
-    straight = judge(
-        problem(ways), _slopes(flat, ways, finite), np.zeros(len(ways)), 1.0, np.array([_room(room, w) for w in ways]), replace(ruler, eps=None)
-    )
     both = Judged(np.concatenate([straight.numeric, rows.numeric]), np.concatenate([straight.verdict, rows.verdict]), straight.reason + rows.reason)
-    analytic = np.concatenate([_slopes(flat, ways, finite), flat[chosen]])
+    analytic = np.concatenate([slopes, flat[chosen]])
     return both, [-1] * len(ways) + chosen, analytic, f"{len(ways)} random directions and {len(chosen)} of {len(flat):,} elements"
+
+
+def _straight(
+    problem: Made, ways: Sequence[Floats], slopes: Floats, rooms: Floats, flat: Floats, room: Floats, ruler: Ruler
+) -> tuple[Judged, list[int]]:
+    """Directions judged, and the elements that spoil them.
+
+    A single wrong element among n changes a direction by about 1/sqrt(n) of it. So a direction must first fit by the
+    tolerance of one typical element, which differences can decide (they are good to 1e-9), not by that of the whole.
+    """
+    known = np.where(np.isfinite(flat), flat, 0.0)
+    typical = min(float(np.sqrt(np.mean(np.square(known * w.reshape(-1))))) for w in ways)
+    step = min(float(np.sqrt(np.mean(np.square(w)))) for w in ways)
+    tight = Ruler(atol=ruler.atol * step + ruler.rtol * typical, rtol=0.0, unit=ruler.unit)
+    still = np.zeros(len(ways))
+    judged = judge(problem(ways), slopes, still, 1.0, rooms, tight)
+    culprits = [_culprit(problem, w, flat, room, tight) for w, verdict in zip(ways, judged.verdict, strict=True) if verdict == CODE["mismatch"]]
+    with np.errstate(invalid="ignore"):
+        again = (judged.verdict != CODE["ok"]) | (np.abs(judged.numeric - slopes) > ruler.allowed(slopes, judged.numeric))
+    if again.any():
+        judged = judge(problem(ways), slopes, still, 1.0, rooms, replace(ruler, eps=None))
+    return judged, [c for c in culprits if c is not None]
 
 
 def _slopes(flat: Floats, ways: Sequence[Floats], finite: Any) -> Floats:
@@ -76,26 +96,9 @@ def _room(room: Floats, way: Floats) -> float:
     return float(np.min(room[moving] / step[moving], initial=np.inf))
 
 
-def _culprit(problem: Made, way: Floats, flat: Floats, room: Floats, ruler: Ruler) -> int | None:
-    """The element that spoils a direction, found by halving it; None where the direction fits as well as one element's error would show.
-
-    A single wrong element among n changes a direction by about 1/sqrt(n) of it. So the direction must fit by the tolerance
-    of one typical element, which differences can decide (they are good to 1e-9), not by that of the whole.
-    """
+def _culprit(problem: Made, way: Floats, flat: Floats, room: Floats, tight: Ruler) -> int | None:
+    """The element that spoils a direction, found by halving it; None where the halves fit though the whole does not."""
     finite = np.isfinite(flat)
-    parts = np.where(finite, flat, 0.0) * way.reshape(-1)
-    typical = float(np.sqrt(np.mean(np.square(parts))))
-    step = float(np.sqrt(np.mean(np.square(way))))
-    tight = Ruler(atol=ruler.atol * step + ruler.rtol * typical, rtol=0.0, unit=ruler.unit)
-
-    def wrong(some: Sequence[Floats]) -> tuple[Judged, Floats]:
-        slopes = _slopes(flat, some, finite)
-        judged = judge(problem(list(some)), slopes, np.zeros(len(some)), 1.0, np.array([_room(room, w) for w in some]), tight)
-        return judged, np.abs(judged.numeric - slopes)
-
-    judged, _ = wrong([way])
-    if judged.verdict[0] != CODE["mismatch"]:
-        return None
     low, high = 0, len(flat)
     while high - low > 1:
         middle = (low + high) // 2
@@ -104,8 +107,9 @@ def _culprit(problem: Made, way: Floats, flat: Floats, room: Floats, ruler: Rule
             part = np.zeros(len(flat))
             part[start:stop] = way.reshape(-1)[start:stop]
             halves.append(part.reshape(way.shape))
-        judged, gaps = wrong(halves)
-        gaps = np.where(judged.verdict == CODE["mismatch"], gaps, -1.0)
+        slopes = _slopes(flat, halves, finite)
+        judged = judge(problem(halves), slopes, np.zeros(2), 1.0, np.array([_room(room, w) for w in halves]), tight)
+        gaps = np.where(judged.verdict == CODE["mismatch"], np.abs(judged.numeric - slopes), -1.0)
         if gaps.max() < 0:
             return None
         low, high = (low, middle) if gaps[0] >= gaps[1] else (middle, high)

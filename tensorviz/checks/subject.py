@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from tensorviz.checks.differences import Ruler
+from tensorviz.checks.stacked import Stacked
 from tensorviz.engine.op import REGISTRY
 from tensorviz.errors import ReplayError
 from tensorviz.replay import Program
@@ -43,6 +44,11 @@ class Subject:
     def exact(self) -> Program:
         """The graph in float64."""
         return self.plain if self.double else Program(self.data, dtype=np.float64)
+
+    @cached_property
+    def stacked(self) -> Stacked:
+        """The same, for many values at once."""
+        return Stacked(self.exact)
 
     @cached_property
     def double(self) -> bool:
