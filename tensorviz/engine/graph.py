@@ -123,15 +123,18 @@ NO_PARAMS: dict[str, Any] = {}
 def is_internal(frame: FrameType) -> bool:
     """Whether a frame is ours or NumPy's, not the user's."""
     name = frame.f_globals.get("__name__")
-    return name is not None and name not in _USERS and _is_ours(name)
+    return name is not None and name not in _USERS and (name in _OURS or _is_ours(name))
 
 
 _USERS = {"__main__"}
 """Modules known to be the user's: asked once each."""
+_OURS: set[str] = set()
+"""Modules known to be ours or NumPy's."""
 
 
 def _is_ours(name: Any) -> bool:
     if type(name) is str and name.partition(".")[0] in ("tensorviz", "numpy"):
+        _OURS.add(name)
         return True
     if type(name) is str and len(_USERS) < 10_000:
         _USERS.add(name)

@@ -87,6 +87,10 @@ class Op:
     saves: tuple[str, ...] = ()
     """Names of the values that the rules read: slots, ``out``, extras."""
     variadic: bool = False
+    run: Callable[..., Any]
+    """``forward`` as a plain function, looked up once."""
+    partial: bool = False
+    """Some slots have no rule, so whether the result requires a gradient depends on which operands do."""
     pull: Callable[[Node, Any], tuple[Any, ...]]
     """``pull(node, g)``: one share per slot (None where none is needed), from arrays."""
     pull_recorded: Callable[[Node, Any, Callable[[Node], Any], tuple[Any, ...]], tuple[Any, ...]]
@@ -159,6 +163,8 @@ def register(op: Op) -> None:
         refuse("needs a forward rule")
     if _NUMPY_1:
         cls.forward = staticmethod(_narrowed(forward_of(op)))
+    op.run = forward_of(op)
+    op.partial = None in op.vjps and op.joint is None
     op.variadic = op.slots[0].startswith("*")
     count = 1 if op.variadic else len(op.slots)
     if op.differentiable:
@@ -354,12 +360,12 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
             requires_grad = requires_grad or node.requires_grad
             tracked = tracked or node.tracked
     if found is None:
-        result = forward_of(op)(*operands, **params)
+        result = op.run(*operands, **params)
         return result[0] if op.extras else result
     nodes = tuple([(x._node or x._settle()) if isinstance(x, cls) else constant(x, found.value) for x in operands])
     values = [n.value for n in nodes]
     try:
-        value = forward_of(op)(*values, **params)
+        value = op.run(*values, **params)
     except TensorvizError:
         raise
     except (ValueError, IndexError) as error:
@@ -390,12 +396,16 @@ def finish(
             node.params = {"made_by": op.name, "no_grad": True}
         return node
     requires_grad = requires_grad and op.differentiable and value.dtype.kind == "f"
-    if requires_grad and not op.variadic and op.joint is None:
+    if requires_grad and op.partial:
         requires_grad = any(n.requires_grad and rule is not None for n, rule in zip(nodes, op.vjps, strict=False))
     same = False
     if requires_grad and op.broadcasts:
         shape, dtype = value.shape, value.dtype
-        same = all(not n.requires_grad or (n.value.shape == shape and n.value.dtype == dtype) for n in nodes)
+        same = True
+        for n in nodes:
+            if n.requires_grad and (n.value.shape != shape or n.value.dtype != dtype):
+                same = False
+                break
         if _NUMPY_1 and not shape and dtype != _FLOAT:
             same = False  # a rule may widen a scalar there; fitting the share narrows it again
     node = Node(op, nodes, params, value, requires_grad, True, same, new_uid(), code, lasti, mode.scope)
