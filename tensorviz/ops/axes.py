@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -27,7 +28,7 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
     8
     """
     if axis is None:
-        return int(np.prod(shape, dtype=int))
+        return math.prod(shape)
     total = 1
     for i in (axis,) if type(axis) is int else axis:  # type: ignore[union-attr]
         if not -len(shape) <= i < len(shape):
@@ -52,6 +53,17 @@ def restored(g: Any, axis: Axis, keepdims: bool) -> Any:
     return g if keepdims or axis is None else np.expand_dims(g, axis)
 
 
+_SMALL = 1024
+"""Elements up to which filling an array is quicker than making a view of it; a view keeps the memory of large gradients down."""
+
+
 def spread(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
     """``g`` repeated along the reduced axes, in the operand's shape."""
-    return np.broadcast_to(restored(g, axis, keepdims), shape)
+    if axis is not None and not keepdims:
+        gone = each(axis, len(shape))
+        g = g.reshape([1 if i in gone else s for i, s in enumerate(shape)])
+    if isinstance(g, (np.ndarray, np.generic)) and math.prod(shape) <= _SMALL:
+        filled = np.empty(shape, g.dtype)
+        filled[...] = g
+        return filled
+    return np.broadcast_to(g, shape)

@@ -22,7 +22,7 @@ def _chosen(a: Any, out: Any, axis: Axis, keepdims: bool) -> Any:
 
 def _rule(g: Any, a: Any, out: Any, axis: Axis, keepdims: bool) -> Any:
     chosen = _chosen(a, out, axis, keepdims)
-    ties = np.sum(chosen, axis=axis, keepdims=True)
+    ties = np.add.reduce(chosen, axis=axis, keepdims=True)
     share = restored(g, axis, keepdims) / np.where(ties == 0, 1, ties).astype(g.dtype)
     return np.where(chosen, share, 0)
 

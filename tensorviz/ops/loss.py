@@ -57,19 +57,27 @@ def _per_row(g: Any, shape: tuple[int, ...], reduction: str, counted: Any) -> An
     return g / max(np.count_nonzero(counted), 1) if reduction == "mean" else g
 
 
+def _picked(scores: Any, target: Any, axis: int) -> Any:
+    """Every row's score at its class."""
+    if scores.ndim == 2:
+        return scores[np.arange(len(scores)), target]
+    return np.squeeze(np.take_along_axis(scores, np.expand_dims(target, axis), axis), axis)
+
+
 def _cross_entropy(logits: Any, target: Any, reduction: str = "mean", ignore_index: int = -100, label_smoothing: float = 0.0) -> Any:
     axis = _class_axis(logits.ndim)
     counted = _counted(target, ignore_index)
-    # what is ignored may hold anything, also -inf
-    kept = logits if np.all(counted) else np.where(np.expand_dims(counted, axis), logits, 0).astype(logits.dtype)
+    everything = counted.all()
+    if not everything:  # what is ignored may hold anything, also -inf
+        logits = np.where(np.expand_dims(counted, axis), logits, 0).astype(logits.dtype)
+        target = np.where(counted, target, 0)
     with np.errstate(under="ignore"):
-        s = shifted(kept, axis)
+        s = shifted(logits, axis)
         normalizer = np.log(np.add.reduce(np.exp(s), axis=axis))
-    index = np.expand_dims(np.where(counted, target, 0), axis)
-    rows = normalizer - np.squeeze(np.take_along_axis(s, index, axis), axis)
+    rows = normalizer - _picked(s, target, axis)
     if label_smoothing:
         rows = (1 - label_smoothing) * rows + label_smoothing * (normalizer - np.mean(s, axis=axis))
-    return _reduced(np.where(counted, rows, 0).astype(logits.dtype), reduction, counted)
+    return _reduced(rows if everything else np.where(counted, rows, 0).astype(logits.dtype), reduction, counted)
 
 
 def _cross_entropy_rule(g: Any, logits: Any, target: Any, reduction: str, ignore_index: int, label_smoothing: float) -> Any:
@@ -79,7 +87,7 @@ def _cross_entropy_rule(g: Any, logits: Any, target: Any, reduction: str, ignore
     if label_smoothing:
         wanted = (1 - label_smoothing) * wanted + label_smoothing / logits.shape[axis]
     g = _per_row(g, logits.shape, reduction, counted)
-    if np.all(counted):
+    if counted.all():
         return g * (softmax(logits, axis) - wanted)
     rows = np.expand_dims(counted, axis)
     return np.where(rows, g * (softmax(np.where(rows, logits, 0), axis) - wanted), 0)
@@ -123,8 +131,7 @@ class _NllLoss(Op):
     def forward(scores: Any, target: Any, reduction: str = "mean", ignore_index: int = -100) -> Any:
         axis = _class_axis(scores.ndim)
         counted = _counted(target, ignore_index)
-        index = np.expand_dims(np.where(counted, target, 0), axis)
-        rows = -np.squeeze(np.take_along_axis(np.asarray(scores), index, axis), axis)
+        rows = -_picked(scores, np.where(counted, target, 0), axis)
         return _reduced(np.where(counted, rows, 0).astype(scores.dtype), reduction, counted)
 
     @staticmethod
@@ -152,7 +159,9 @@ def _checked_classes(name: str, scores: Any, target: Any, reduction: str, ignore
     if labels.shape != expected:
         raise ShapeError(f"{name}: scores of shape {scores.shape} need one class index per row, a target of shape {expected}, got {labels.shape}")
     classes = scores.shape[axis]
-    wrong = (labels != ignore_index) & ((labels < 0) | (labels >= classes))
+    wrong = (labels < 0) | (labels >= classes)
+    if wrong.any():
+        wrong &= labels != ignore_index
     if wrong.any():
         at = tuple(int(i) for i in np.argwhere(wrong)[0])
         place = at[0] if len(at) == 1 else at

@@ -33,12 +33,12 @@ def shifted(a: Any, axis: Axis) -> Any:
 
 def _softmax_rule(g: Any, out: Any, axis: Axis) -> Any:
     with np.errstate(under="ignore"):
-        return out * (g - np.sum(g * out, axis=axis, keepdims=True))
+        return out * (g - np.add.reduce(g * out, axis=axis, keepdims=True))
 
 
 def _log_softmax_rule(g: Any, out: Any, axis: Axis) -> Any:
     with np.errstate(under="ignore"):
-        return g - np.exp(out) * np.sum(g, axis=axis, keepdims=True)
+        return g - np.exp(out) * np.add.reduce(g, axis=axis, keepdims=True)
 
 
 class _Softmax(Op):
