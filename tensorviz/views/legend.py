@@ -14,13 +14,16 @@ SIZE, LINE, GAP = 12.0, 22.0, 20.0
 STEPS, STEP = 9, 12.0
 
 
-def legend(pen: Pen, left: float, top: float, width: float, *, cells: bool, saved: bool, waiting: bool, notes: Sequence[str]) -> tuple[str, float]:
+def legend(
+    pen: Pen, left: float, top: float, width: float, *, cells: bool, saved: bool, waiting: bool, notes: Sequence[str], sideways: bool
+) -> tuple[str, float]:
     """The markup and its height: entries one after the other, in as many lines as ``width`` asks for."""
     entries: list[tuple[float, list[tuple[str, object]]]] = []
     if cells:
         entries += [_bar(pen, "value"), *([] if waiting else [_bar(pen, "gradient")])]
     else:
-        entries += [_words("value above the wire", "mark-value"), *([] if waiting else [_words("∂ gradient below", "mark-gradient")])]
+        value, gradient = ("value above the wire", "∂ gradient below") if sideways else ("value left of the wire", "∂ gradient right")
+        entries += [_words(value, "mark-value"), *([] if waiting else [_words(gradient, "mark-gradient")])]
     if waiting:
         entries.append(_words("∂ ? not yet computed", "none"))
     else:

@@ -43,6 +43,7 @@ class Picture:
     notes: list[str]
     has_cells: bool
     has_saved: bool
+    sideways: bool
 
 
 def compose(
@@ -100,6 +101,7 @@ class _Composer:
             notes,
             any(c is not None and c.label.form == "cells" for s in self.stations.values() for c in (s.parts.value, s.parts.gradient)),
             any(s.parts.saved_input or s.parts.saved_output for s in self.stations.values()),
+            self.direction == "LR",
         )
 
     def _row(self, wire: Wire) -> Row:

@@ -67,12 +67,13 @@ def scene(trace: Trace, *, focus: int | None = None, most: int = MOST_NODES, har
     chains of operands with a single use fold; if more than ``hard`` items are left, the neighbourhood of the focus is kept.
     """
     nodes = trace.nodes
+    given = focus
     if focus is None:
         focus = trace.roots[-1] if trace.roots else len(nodes) - 1
     owner = {n.id: f"n{n.id}" for n in nodes}
     labels: dict[str, tuple[Literal["scope", "fold"], str]] = {}
     if len(nodes) > most:
-        _collapse(nodes, owner, labels, focus, most)
+        _collapse(nodes, owner, labels, given, most)
     built = _build(trace, owner, labels)
     if len(built.items) > most:
         _fold(built, owner, labels, {focus, *trace.roots}, focus)
@@ -84,9 +85,12 @@ def scene(trace: Trace, *, focus: int | None = None, most: int = MOST_NODES, har
 
 
 def _collapse(
-    nodes: tuple[TraceNode, ...], owner: dict[int, str], labels: dict[str, tuple[Literal["scope", "fold"], str]], focus: int, most: int
+    nodes: tuple[TraceNode, ...], owner: dict[int, str], labels: dict[str, tuple[Literal["scope", "fold"], str]], focus: int | None, most: int
 ) -> None:
-    """Give every node of a scope to that scope, at the greatest depth that leaves at most ``most`` items."""
+    """Give every node of a scope to that scope, at the greatest depth that leaves at most ``most`` items.
+
+    The scope of ``focus`` stays open if there is room for it; otherwise the node itself does, with its operands and its consumers.
+    """
     parts = {n.id: tuple(n.scope.split("/")) for n in nodes if n.scope}
     if not parts:
         return
@@ -98,9 +102,10 @@ def _collapse(
     for name in home.values():
         sizes[name] = sizes.get(name, 0) + 1
     seen = len(sizes) + len(nodes) - len(home)
-    around = home.get(focus, "")
+    around = home.get(focus, "") if focus is not None else ""
+    near = {focus, *nodes[focus].inputs, *(n.id for n in nodes if focus in n.inputs)} if focus is not None else set()
     for i, name in home.items():
-        if sizes[name] == 1 or (name == around and seen + sizes[name] <= most):
+        if sizes[name] == 1 or (name == around and seen + sizes[name] <= most) or i in near:
             continue
         owner[i] = f"scope:{name}"
         labels[f"scope:{name}"] = ("scope", name)

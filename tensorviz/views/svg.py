@@ -105,7 +105,15 @@ def _document(trace: Trace, picture: Picture, pen: Pen, step: int | None, title:
     waiting = not trace.steps
     if legend:
         lines, high = make_legend(
-            pen, MARGIN, height, width - 2 * MARGIN, cells=picture.has_cells, saved=picture.has_saved, waiting=waiting, notes=picture.notes
+            pen,
+            MARGIN,
+            height,
+            width - 2 * MARGIN,
+            cells=picture.has_cells,
+            saved=picture.has_saved,
+            waiting=waiting,
+            notes=picture.notes,
+            sideways=picture.sideways,
         )
     else:
         lines, high = _plain_notes(pen, picture.notes, height)

@@ -320,6 +320,31 @@ def test_scopes_collapse_where_nodes_are_many_and_not_where_they_are_few() -> No
     assert {"layer0", "5 nodes", "W0", "b0"} <= set(texts(many))
 
 
+def test_a_collapsed_scope_opens_around_the_node_of_the_step() -> None:
+    trace = circuits.layers(40, 4, scoped=True)
+    k, step = next((k, s) for k, s in enumerate(trace.steps) if s.kind == "accumulate" and trace.nodes[s.node].name == "W20")
+    svg = to_svg(trace, step=k)
+    assert {str(step.node), str(step.share.consumer)} <= set(by(svg, "data-node"))  # type: ignore[union-attr]
+    assert by(svg, "data-edge")[step.share.edge].attrib["data-state"] == "active"  # type: ignore[union-attr]
+
+
+def test_what_is_neither_scope_nor_chain_is_cut_to_a_neighbourhood_and_the_rest_is_counted() -> None:
+    t = circuits.Tape()
+    a, b = t.leaf(1.0, "a"), t.leaf(0.5, "b")
+    for _ in range(200):
+        a = t.add(t.mul(a, b), a)
+    svg = to_svg(t.record())
+    drawn = len(by(svg, "data-node"))
+    assert drawn == 40
+    assert f"… {402 - drawn} more nodes not drawn" in texts(svg)
+    assert "…" in texts(svg)
+
+
+def test_the_legend_of_a_picture_that_runs_down_speaks_of_left_and_right() -> None:
+    assert "value left of the wire" in texts(to_svg(circuits.staged(), direction="TB"))
+    assert "value above the wire" in texts(to_svg(circuits.staged()))
+
+
 # ---- the skeleton ------------------------------------------------------------------------------------------------
 
 
