@@ -43,6 +43,7 @@ class Label:
 def form_of(array: Array) -> Form:
     """One number for size 1, a table for up to 24 entries in 4 rows of 8, statistics for the rest.
 
+    >>> import numpy as np
     >>> form_of(np.zeros(())), form_of(np.zeros((2, 3))), form_of(np.zeros(25))
     ('number', 'cells', 'stats')
     """

@@ -10,6 +10,9 @@ from typing import Literal
 from tensorviz.trace import Trace, TraceNode
 from tensorviz.views.format import counted
 
+Labels = dict[str, tuple[Literal["scope", "fold"], str]]
+"""Per collapsed item its kind and its name."""
+
 MOST_NODES = 100
 """Visible nodes above which scopes collapse and chains fold: about what fits on one screen at a readable size."""
 KEPT = 2
@@ -71,22 +74,19 @@ def scene(trace: Trace, *, focus: int | None = None, most: int = MOST_NODES, har
     if focus is None:
         focus = trace.roots[-1] if trace.roots else len(nodes) - 1
     owner = {n.id: f"n{n.id}" for n in nodes}
-    labels: dict[str, tuple[Literal["scope", "fold"], str]] = {}
+    labels: Labels = {}
     if len(nodes) > most:
         _collapse(nodes, owner, labels, given, most)
+    if len(set(owner.values())) > most:
+        _fold(nodes, owner, labels, {focus, *trace.roots}, focus)
     built = _build(trace, owner, labels)
-    if len(built.items) > most:
-        _fold(built, owner, labels, {focus, *trace.roots}, focus)
-        built = _build(trace, owner, labels)
     limit = hard if hard is not None else most
     if len(built.items) > limit:
         built = _nearest(built, owner.get(focus, built.items[-1].key), min(most, NEIGHBOURS))
     return built
 
 
-def _collapse(
-    nodes: tuple[TraceNode, ...], owner: dict[int, str], labels: dict[str, tuple[Literal["scope", "fold"], str]], focus: int | None, most: int
-) -> None:
+def _collapse(nodes: tuple[TraceNode, ...], owner: dict[int, str], labels: Labels, focus: int | None, most: int) -> None:
     """Give every node of a scope to that scope, at the greatest depth that leaves at most ``most`` items.
 
     The scope of ``focus`` stays open if there is room for it; otherwise the node itself does, with its operands and its consumers.
@@ -111,7 +111,7 @@ def _collapse(
         labels[f"scope:{name}"] = ("scope", name)
 
 
-def _build(trace: Trace, owner: dict[int, str], labels: dict[str, tuple[Literal["scope", "fold"], str]]) -> Scene:
+def _build(trace: Trace, owner: dict[int, str], labels: Labels) -> Scene:
     members: dict[str, list[int]] = {}
     last: dict[str, int] = {}
     for n in trace.nodes:
@@ -146,37 +146,26 @@ def _build(trace: Trace, owner: dict[int, str], labels: dict[str, tuple[Literal[
     return Scene(items, wires, {}, 0, dict(owner))
 
 
-def _fold(scene: Scene, owner: dict[int, str], labels: dict[str, tuple[Literal["scope", "fold"], str]], ends: Iterable[int], focus: int) -> None:
+def _fold(nodes: tuple[TraceNode, ...], owner: dict[int, str], labels: Labels, ends: Iterable[int], focus: int) -> None:
     """Fold the middle of every chain in which each op has one operand of its own making (constants aside) and one use."""
-    item = {i.key: i for i in scene.items}
-    into: dict[str, list[str]] = {}
-    out: dict[str, list[str]] = {}
-    for wire in scene.wires:
-        into.setdefault(wire.head, []).append(wire.tail)
-        out.setdefault(wire.tail, []).append(wire.head)
-
-    def own_constant(key: str) -> bool:
-        node = item[key].node
-        return node is not None and node.kind == "constant" and len(out.get(key, ())) == 1
-
+    into, out = _neighbours(nodes, owner, labels)
+    lone = {owner[n.id] for n in nodes if n.kind == "constant" and owner[n.id] not in labels and len(out.get(owner[n.id], ())) == 1}
     stays = {owner[e] for e in ends}
-    link: dict[str, str] = {}
-    for key, i in item.items():
-        if i.node is None or i.node.kind != "op" or key in stays or len(out.get(key, ())) != 1:
-            continue
-        sources = [t for t in into.get(key, ()) if not own_constant(t)]
-        if len(sources) == 1:
-            link[key] = sources[0]
     chains: list[list[str]] = []
     chain_of: dict[str, list[str]] = {}
-    for key in item:  # forward order: the operand's chain exists already
-        if key in link:
-            chain = chain_of.get(link[key])
-            if chain is None or chain[-1] != link[key]:
-                chain = []
-                chains.append(chain)
-            chain.append(key)
-            chain_of[key] = chain
+    for n in nodes:  # forward order: the operand's chain exists already
+        key = owner[n.id]
+        if n.kind != "op" or key in labels or key in stays or len(out.get(key, ())) != 1:
+            continue
+        sources = [tail for tail in into.get(key, ()) if tail not in lone]
+        if len(sources) != 1:
+            continue
+        chain = chain_of.get(sources[0])
+        if chain is None:
+            chain = []
+            chains.append(chain)
+        chain.append(key)
+        chain_of[key] = chain
     near = _around(owner[focus], into, out, KEPT)
     for chain in chains:
         run: list[str] = []
@@ -187,10 +176,30 @@ def _fold(scene: Scene, owner: dict[int, str], labels: dict[str, tuple[Literal["
             if len(run) >= SHORTEST_FOLD:
                 fold = f"fold:{run[0][1:]}"
                 labels[fold] = ("fold", "")
-                for key_ in run:
-                    for inner in (key_, *(t for t in into[key_] if own_constant(t))):
-                        owner[item[inner].members[0]] = fold
+                for folded in run:
+                    for inner in (folded, *(tail for tail in into[folded] if tail in lone)):
+                        owner[int(inner[1:])] = fold
             run = []
+
+
+def _neighbours(nodes: tuple[TraceNode, ...], owner: dict[int, str], labels: Labels) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Per item the items that it takes from and that it goes to, once per use; between collapsed ones once in all."""
+    into: dict[str, list[str]] = {}
+    out: dict[str, list[str]] = {}
+    joint: set[tuple[str, str]] = set()
+    for n in nodes:
+        head = owner[n.id]
+        for source in n.inputs:
+            tail = owner[source]
+            if tail == head:
+                continue
+            if labels and (tail in labels or head in labels):
+                if (tail, head) in joint:
+                    continue
+                joint.add((tail, head))
+            into.setdefault(head, []).append(tail)
+            out.setdefault(tail, []).append(head)
+    return into, out
 
 
 def _around(start: str, into: dict[str, list[str]], out: dict[str, list[str]], far: int) -> set[str]:
