@@ -15,10 +15,11 @@ from tensorviz.views.legend import legend as make_legend
 from tensorviz.views.marks import Pen
 from tensorviz.views.paint import Skeleton, Still
 from tensorviz.views.palette import palette as tokens_of
-from tensorviz.views.picture import MARGIN, Picture, compose
+from tensorviz.views.picture import Picture, compose
 from tensorviz.views.scale import scale_of
 from tensorviz.views.scene import MOST_NODES
 from tensorviz.views.state import check_step
+from tensorviz.views.wires import MARGIN
 
 LEAST_WIDTH = 360.0
 """A legend needs some width, however small the graph."""
