@@ -26,7 +26,7 @@ class _Relu(Op):
     slots, methods = ("a",), ("relu",)
     # written with <= so that a NaN passes its gradient on, to where the NaN came from
     vjps = (lambda g, out: np.where(out <= 0, 0, g),)
-    formulas = ("where(a > 0, g, 0)",)
+    formulas = ("g where a > 0, else 0",)
     routes = (lambda out: ~(out <= 0),)
     examples = staticmethod(_around_zero)
 
@@ -40,7 +40,7 @@ class _LeakyRelu(Op):
 
     name, word, slots, methods = "leaky_relu", "scales", ("a",), ("leaky_relu",)
     vjps = (lambda g, a, slope: np.where(a > 0, g, g * slope),)
-    formulas = ("where(a > 0, g, g * slope)",)
+    formulas = ("g where a > 0, else g * slope",)
     source = "Maas, Hannun, Ng: Rectifier nonlinearities improve neural network acoustic models (2013)"
     examples = staticmethod(lambda rng: [*_around_zero(rng), ((off_zero(rng, (3,)),), {"slope": 0.3})])
 
@@ -54,7 +54,7 @@ class _Elu(Op):
 
     name, word, slots, methods = "elu", "scales", ("a",), ("elu",)
     vjps = (lambda g, a, out, alpha: np.where(a > 0, g, g * (out + alpha)),)
-    formulas = ("where(a > 0, g, g * (out + alpha))",)
+    formulas = ("g where a > 0, else g * (out + alpha)",)
     source = "Clevert, Unterthiner, Hochreiter: Fast and accurate deep network learning by exponential linear units (2016)"
     examples = staticmethod(lambda rng: [*_around_zero(rng), ((off_zero(rng, (3,)),), {"alpha": 0.5})])
 
@@ -141,31 +141,34 @@ class _Erf(Op):
     source = "NIST Digital Library of Mathematical Functions, 7.2.1"
 
 
-def _gelu(a: Any, approximate: str = "none") -> Any:
-    if approximate == "tanh":
-        return a * (0.5 * (1 + np.tanh(_TWO_OVER_PI * (a + 0.044715 * (a * a * a)))))
-    return a * (0.5 * (1 + _erf(np.multiply(a, _HALF))))
-
-
-def _gelu_rule(g: Any, a: Any, approximate: str) -> Any:
-    if approximate == "tanh":
-        t = np.tanh(_TWO_OVER_PI * (a + 0.044715 * (a * a * a)))
-        return g * (0.5 * (1 + t) + a * (0.5 * (1 - t * t)) * (_TWO_OVER_PI * (1 + 3 * 0.044715 * (a * a))))
-    return g * (0.5 * (1 + erf(a * _HALF)) + a * _bell(a * _HALF) * _DENSITY)
-
-
 _HALF = math.sqrt(0.5)
 _DENSITY = 1 / math.sqrt(2 * math.pi)
 _TWO_OVER_PI = math.sqrt(2 / math.pi)
+_CUBIC = 0.044715  # the paper's
+
+
+def _gelu(a: Any, approximate: str = "none") -> Any:
+    if approximate == "tanh":
+        cdf = 0.5 * (1 + np.tanh(_TWO_OVER_PI * (a + _CUBIC * (a * a * a))))
+    else:
+        cdf = 0.5 * (1 + erf(a * _HALF))
+    return a * cdf, (cdf,)
+
+
+def _gelu_rule(g: Any, a: Any, cdf: Any, approximate: str) -> Any:
+    if approximate == "tanh":
+        # the derivative of (1 + tanh t) / 2 is 2 cdf (1 - cdf)
+        return g * (cdf + a * (2 * cdf * (1 - cdf)) * (_TWO_OVER_PI * (1 + 3 * _CUBIC * (a * a))))
+    return g * (cdf + a * (_bell(a * _HALF) * _DENSITY))
 
 
 class _Gelu(Op):
     """``a`` times the probability that a standard normal number is below a."""
 
-    name, word, slots, methods = "gelu", "scales", ("a",), ("gelu",)
+    name, word, slots, methods, extras = "gelu", "scales", ("a",), ("gelu",), ("cdf",)
     forward = staticmethod(_gelu)
     vjps = (_gelu_rule,)
-    formulas = ("g * (Φ(a) + a * φ(a))",)
+    formulas = ("g * (cdf + a * density(a))",)
     source = "Hendrycks, Gimpel: Gaussian error linear units (2016)"
     examples = staticmethod(lambda rng: [((rng.normal(size=s),), {"approximate": how}) for s in _KINKED for how in ("none", "tanh")])
 

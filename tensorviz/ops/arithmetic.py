@@ -78,7 +78,7 @@ def _power(a: Any, b: Any) -> Any:
 
 def _power_base(g: Any, a: Any, b: Any) -> Any:
     zero = b == 0
-    if not np.any(zero):
+    if zero is False or not np.any(zero):
         return g * (b * a ** (b - 1))
     # x ** 0 is constant, also at 0, where 0 * 0 ** -1 would be NaN
     return np.where(zero, 0, g * (b * a ** np.where(zero, 1, b - 1)))

@@ -48,7 +48,7 @@ class _Max(Op):
 
     name, word, slots = "max", "routes", ("a",)
     vjps, routes = (_rule,), (_route,)
-    formulas = ("where(a == out, g / ties, 0)",)
+    formulas = ("g / ties where a = out, else 0",)
     examples = staticmethod(_examples)
 
     @staticmethod
@@ -62,7 +62,7 @@ class _Min(Op):
 
     name, word, slots = "min", "routes", ("a",)
     vjps, routes = (_rule,), (_route,)
-    formulas = ("where(a == out, g / ties, 0)",)
+    formulas = ("g / ties where a = out, else 0",)
     examples = staticmethod(_examples)
 
     @staticmethod

@@ -124,7 +124,7 @@ class _NllLoss(Op):
 
     name, word, slots = "nll_loss", "routes", ("scores", "target")
     vjps = (_nll_rule, None)
-    formulas = ("where(onehot(target), -g / n, 0)", "")
+    formulas = ("-g / n at the class target, else 0", "")
     routes = (lambda scores, target, ignore_index: _one_hot(scores, target, ignore_index), None)
 
     @staticmethod

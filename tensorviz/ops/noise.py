@@ -42,7 +42,7 @@ class _Dropout(Op):
 
     name, word, slots, extras = "dropout", "routes", ("a",), ("keep",)
     vjps = (lambda g, keep, p: np.where(keep, g * scale(p), 0),)
-    formulas = ("where(keep, g / (1 - p), 0)",)
+    formulas = ("g / (1 - p) where keep, else 0",)
     routes = (lambda keep: keep,)
     source = "Srivastava and others: Dropout (2014)"
     examples = staticmethod(lambda rng: [((rng.normal(size=s),), {"p": p, "seed": 7}) for s in ((), (4,), (0, 2), (2, 3)) for p in (0.5, 0.25)])

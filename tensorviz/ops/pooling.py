@@ -41,7 +41,7 @@ class _MaxPool2d(Op):
 
     name, word, slots = "max_pool2d", "routes", ("a",)
     vjps, routes = (_max_rule,), (_max_route,)
-    formulas = ("fold(where(windows(a) == out, g / ties, 0))",)
+    formulas = ("g / ties where a is the greatest of its window, else 0; summed over windows",)
 
     @staticmethod
     def forward(a: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
@@ -71,7 +71,7 @@ class _AvgPool2d(Op):
 
     name, word, slots = "avg_pool2d", "repeats", ("a",)
     vjps = (_mean_rule,)
-    formulas = ("fold(repeat(g / n))",)
+    formulas = ("g / n, repeated over the window; summed over windows",)
 
     @staticmethod
     def forward(a: Any, kernel: Sizes, stride: Sizes, padding: Sizes, count_include_pad: bool = True) -> Any:

@@ -36,7 +36,7 @@ class _Sum(Op):
 
     name, label, word, slots = "sum", "Σ", "repeats", ("a",)
     vjps = (lambda g, a_shape, axis, keepdims: spread(g, a_shape, axis, keepdims),)
-    formulas = ("repeat(g)",)
+    formulas = ("g, repeated along the summed axes",)
     examples = staticmethod(_reduction_examples)
 
     @staticmethod
@@ -56,7 +56,7 @@ class _Mean(Op):
 
     name, word, slots = "mean", "repeats", ("a",)
     vjps = (lambda g, a_shape, axis, keepdims: spread(g / (count(a_shape, axis) or 1), a_shape, axis, keepdims),)
-    formulas = ("repeat(g / n)",)
+    formulas = ("g / n, repeated along the averaged axes",)
     examples = staticmethod(_reduction_examples)
 
     @staticmethod

@@ -26,7 +26,7 @@ class _Where(Op):
     name, word = "where", "routes"
     slots, broadcasts, forward = ("condition", "a", "b"), True, np.where
     vjps = (None, lambda g, condition: np.where(condition, g, 0), lambda g, condition: np.where(condition, 0, g))
-    formulas = ("", "where(condition, g, 0)", "where(condition, 0, g)")
+    formulas = ("", "g where condition, else 0", "g where not condition, else 0")
     routes = (None, lambda condition: np.not_equal(condition, 0), lambda condition: np.equal(condition, 0))
     examples = staticmethod(_where_examples)
 
@@ -61,7 +61,7 @@ class _Maximum(Op):
     name, label, word = "maximum", "max", "routes"
     slots, broadcasts, forward, ufuncs = ("a", "b"), True, np.maximum, (np.maximum,)
     vjps = (_maximum_share, lambda g, a, b: _maximum_share(g, b, a))
-    formulas = ("where(a > b, g, where(a == b, g / 2, 0))", "where(b > a, g, where(a == b, g / 2, 0))")
+    formulas = ("g where a > b, g / 2 where a = b, else 0", "g where b > a, g / 2 where a = b, else 0")
     routes = (lambda a, b: _maximum_share(1.0, a, b), lambda a, b: _maximum_share(1.0, b, a))
     examples = staticmethod(_apart)
 
@@ -72,7 +72,7 @@ class _Minimum(Op):
     name, label, word = "minimum", "min", "routes"
     slots, broadcasts, forward, ufuncs = ("a", "b"), True, np.minimum, (np.minimum,)
     vjps = (_minimum_share, lambda g, a, b: _minimum_share(g, b, a))
-    formulas = ("where(a < b, g, where(a == b, g / 2, 0))", "where(b < a, g, where(a == b, g / 2, 0))")
+    formulas = ("g where a < b, g / 2 where a = b, else 0", "g where b < a, g / 2 where a = b, else 0")
     routes = (lambda a, b: _minimum_share(1.0, a, b), lambda a, b: _minimum_share(1.0, b, a))
     examples = staticmethod(_apart)
 
@@ -100,7 +100,7 @@ class _Clip(Op):
         lambda g, a, low, high: np.where((a < low) & (low <= high), g, 0),
         lambda g, a, low, high: np.where((a > high) | (low > high), g, 0),
     )
-    formulas = ("where((a >= low) & (a <= high), g, 0)", "where(a < low, g, 0)", "where(a > high, g, 0)")
+    formulas = ("g where low ≤ a ≤ high, else 0", "g where a < low, else 0", "g where a > high, else 0")
     routes = (
         lambda a, low, high: ~(np.less(a, low) | np.greater(a, high)),
         lambda a, low, high: np.less(a, low) & np.less_equal(low, high),
