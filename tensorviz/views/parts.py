@@ -159,9 +159,17 @@ def _parts(trace: Trace, item: Item, arrivals: list[Arrival], root: bool, leaves
     made.saved_output = any(slot < 0 for slot in node.saved_from.values())
     dims = fmt.shape(node.shape)
     called = f" {node.name}" if node.name else ""
-    where = "".join(f"\n{line}" for line in (f"in {node.scope}" if node.scope else "", str(node.source) if node.source else "") if line)
-    made.title, made.aria = f"{node.op}{called} {dims} {node.dtype}{where}", f"{node.op}{text.cut(called)} {dims}"
+    lines = [f"{node.op}{called} {dims} {node.dtype}", f"in {node.scope}" if node.scope else "", _made_at(node)]
+    made.title, made.aria = "\n".join(text.visible(line) for line in lines if line), f"{node.op}{text.cut(called)} {dims}"
     return made
+
+
+def _made_at(node: TraceNode) -> str:
+    """The place in the user's program, without the folders: pictures travel."""
+    if node.source is None:
+        return ""
+    file = node.source.file.replace("\\", "/").rpartition("/")[2]
+    return f"{file}:{node.source.line}: {node.source.code.strip()}"
 
 
 def _words(item: Item) -> tuple[str, str, str]:

@@ -119,7 +119,7 @@ class _Composer:
         who = f'data-node="{node.id}"' if node is not None else f'data-group="{text.xml(p.item.key)}" data-members="{_ranges(p.item.members)}"'
         live = f' tabindex="-1" role="button" aria-label="{text.xml(p.aria)}"' if self.paint.live else ""
         head = f'<g {who} class="tv-node tv-kind-{p.shape}{" tv-root" if p.root else ""}" data-state="{how}"{flag(how)}{live} transform="translate({n(at.x)},{n(at.y)})">'
-        return f"{head}<title>{text.xml(p.title)}</title>{seed}{''.join(glyph)}</g>{self._labels(s, how)}"
+        return f"{head}<title>{text.xml_lines(p.title)}</title>{seed}{''.join(glyph)}</g>{self._labels(s, how)}"
 
     def _labels(self, s: Station, how: str) -> str:
         at, node = self.centre[s.key], s.parts.item.node

@@ -43,6 +43,11 @@ def xml(text: str) -> str:
     return _escape(visible(text), quote=True)
 
 
+def xml_lines(text: str) -> str:
+    """As :func:`xml`, but line breaks stay."""
+    return "\n".join(xml(line) for line in text.split("\n"))
+
+
 def units(text: str) -> float:
     """How many character cells a monospaced font gives to ``text``.
 

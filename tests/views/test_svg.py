@@ -240,6 +240,12 @@ def test_a_long_name_is_cut_in_the_picture_and_whole_in_the_title() -> None:
     assert any(name in "".join(e.itertext()) for e in root(svg).iter() if e.tag.endswith("}title"))
 
 
+def test_the_title_of_a_node_says_where_it_was_made_without_the_folders() -> None:
+    title = by(to_svg(circuits.broadcast()), "data-node")["0"][0]
+    assert title.text == "leaf X (2, 3) float64\ncircuit.py:1: line 1"
+    assert "/home/" not in to_svg(circuits.broadcast())
+
+
 def test_the_same_trace_gives_the_same_bytes_also_when_recorded_again() -> None:
     assert to_svg(circuits.staged()) == to_svg(circuits.staged())
     assert skeleton(circuits.staged()) == skeleton(circuits.staged())
