@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,3 +67,13 @@ def spread(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
         filled[...] = g
         return filled
     return np.broadcast_to(g, shape)
+
+
+def of_ufunc(name: str, reduce: Callable[..., Any]) -> Callable[..., Any]:
+    """What ``np.add.reduce`` means in terms of ``sum``: over the first axis where none is named."""
+
+    def reduced(array: Any, axis: Any = 0, keepdims: bool = False) -> Any:
+        return reduce(array, axis, keepdims)
+
+    reduced.__name__ = reduced.__qualname__ = f"np.{name}.reduce on a Tensor:"
+    return reduced

@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorviz.engine.op import REDUCTIONS, REGISTRY, Op, expose
 from tensorviz.errors import ShapeError
-from tensorviz.ops.axes import Axis, count, plain, restored
+from tensorviz.ops.axes import Axis, count, of_ufunc, plain, restored
 from tensorviz.ops.reduction import CALLS
 from tensorviz.ops.samples import Examples, distinct
 
@@ -175,7 +175,7 @@ def all(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return REGISTRY["all"](a, axis=plain(axis), keepdims=bool(keepdims))
 
 
-REDUCTIONS[np.maximum] = lambda a, axis=0, keepdims=False: max(a, axis, keepdims)
-REDUCTIONS[np.minimum] = lambda a, axis=0, keepdims=False: min(a, axis, keepdims)
-REDUCTIONS[np.logical_or] = lambda a, axis=0, keepdims=False: any(a, axis, keepdims)
-REDUCTIONS[np.logical_and] = lambda a, axis=0, keepdims=False: all(a, axis, keepdims)
+REDUCTIONS[np.maximum] = of_ufunc("maximum", max)
+REDUCTIONS[np.minimum] = of_ufunc("minimum", min)
+REDUCTIONS[np.logical_or] = of_ufunc("logical_or", any)
+REDUCTIONS[np.logical_and] = of_ufunc("logical_and", all)

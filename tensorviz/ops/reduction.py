@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorviz.engine.op import REDUCTIONS, REGISTRY, Op, expose
 from tensorviz.errors import ShapeError
-from tensorviz.ops.axes import Axis, count, each, plain, restored, spread
+from tensorviz.ops.axes import Axis, count, each, of_ufunc, plain, restored, spread
 from tensorviz.ops.samples import Examples, positive
 
 __all__ = ["logsumexp", "mean", "prod", "std", "sum", "var"]
@@ -248,6 +248,5 @@ def logsumexp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return REGISTRY["logsumexp"](a, axis=plain(axis), keepdims=bool(keepdims))
 
 
-# ``np.add.reduce(x)`` reduces the first axis where none is named.
-REDUCTIONS[np.add] = lambda a, axis=0, keepdims=False: sum(a, axis, keepdims)
-REDUCTIONS[np.multiply] = lambda a, axis=0, keepdims=False: prod(a, axis, keepdims)
+REDUCTIONS[np.add] = of_ufunc("add", sum)
+REDUCTIONS[np.multiply] = of_ufunc("multiply", prod)
