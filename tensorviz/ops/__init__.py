@@ -12,7 +12,9 @@ from tensorviz.ops import (
     convolution,
     cumulative,
     custom,
+    decompositions,
     diagonals,
+    differences,
     expansion,
     exponential,
     extremum,
@@ -28,9 +30,12 @@ from tensorviz.ops import (
     ordering,
     pooling,
     probability,
+    reals,
     reduction,
+    replacement,
     selection,
     trigonometric,
+    units,
 )
 from tensorviz.ops.activation import *
 from tensorviz.ops.arithmetic import *
@@ -41,7 +46,9 @@ from tensorviz.ops.conversion import *
 from tensorviz.ops.convolution import *
 from tensorviz.ops.cumulative import *
 from tensorviz.ops.custom import *
+from tensorviz.ops.decompositions import *
 from tensorviz.ops.diagonals import *
+from tensorviz.ops.differences import *
 from tensorviz.ops.einsum import *
 from tensorviz.ops.expansion import *
 from tensorviz.ops.exponential import *
@@ -58,9 +65,12 @@ from tensorviz.ops.norms import *
 from tensorviz.ops.ordering import *
 from tensorviz.ops.pooling import *
 from tensorviz.ops.probability import *
+from tensorviz.ops.reals import *
 from tensorviz.ops.reduction import *
+from tensorviz.ops.replacement import *
 from tensorviz.ops.selection import *
 from tensorviz.ops.trigonometric import *
+from tensorviz.ops.units import *
 
 __all__: list[str] = ["einsum"]  # families of one op, whose module and function share a name
 __all__ += activation.__all__
@@ -72,7 +82,9 @@ __all__ += conversion.__all__
 __all__ += convolution.__all__
 __all__ += cumulative.__all__
 __all__ += custom.__all__
+__all__ += decompositions.__all__
 __all__ += diagonals.__all__
+__all__ += differences.__all__
 __all__ += expansion.__all__
 __all__ += exponential.__all__
 __all__ += extremum.__all__
@@ -88,6 +100,9 @@ __all__ += norms.__all__
 __all__ += ordering.__all__
 __all__ += pooling.__all__
 __all__ += probability.__all__
+__all__ += reals.__all__
 __all__ += reduction.__all__
+__all__ += replacement.__all__
 __all__ += selection.__all__
 __all__ += trigonometric.__all__
+__all__ += units.__all__

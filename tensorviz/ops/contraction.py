@@ -1,4 +1,4 @@
-"""Ops that multiply and sum over shared axes: matmul, dot, inner, outer, tensordot, vdot, kron. Must not import the trace or the views."""
+"""Ops that multiply and sum over shared axes, and other products: matmul, dot, inner, outer, tensordot, cross, kron. Must not import the trace or the views."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, apply, attach, expose
 from tensorviz.errors import DTypeError, ShapeError
 from tensorviz.ops.samples import Examples
 
-__all__ = ["dot", "inner", "matmul", "outer", "tensordot"]
+__all__ = ["cross", "dot", "inner", "kron", "matmul", "outer", "tensordot"]
 
 
 class MatMul(Op):
@@ -274,6 +274,65 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
     if out is not None:
         raise DTypeError("outer with out= cannot be recorded: the array is outside the graph. Use the result")
     return apply(REGISTRY["outer"], (_array(a), _array(b)), {})
+
+
+class Cross(Op):
+    """The vector product over the last axis, of size 3."""
+
+    name = "cross"
+    label = "×"
+    word = "crosses with the other"
+    slots = ("a", "b")
+    broadcasts = True
+    formulas = ("b × g", "g × a")
+    vjps = (lambda g, b: np.cross(b, g), lambda g, a: np.cross(g, a))
+
+    @staticmethod
+    def forward(a: Any, b: Any) -> Any:
+        return np.cross(a, b)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        shapes = [((3,), (3,)), ((2, 3), (3,)), ((2, 1, 3), (4, 3)), ((0, 3), (3,))]
+        return [((rng.standard_normal(a), rng.standard_normal(b)), {}) for a, b in shapes]
+
+
+@expose(numpy=[np.cross])
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    """The vector product of ``a`` and ``b`` over an axis of size 3 (the last, or as named; ``axis`` names it for operands and result); others broadcast.
+
+    Raises ShapeError for vectors of two components; append a zero to them.
+
+    >>> cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]).tolist()
+    [0.0, 0.0, 1.0]
+    """
+    a, b = _array(a), _array(b)
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    for x, i in ((a, axisa), (b, axisb)):
+        if not -x.ndim <= i < x.ndim or x.shape[i] != 3:
+            raise ShapeError(f"cross: operands of shape {a.shape} and {b.shape} need three components along the axes {axisa} and {axisb}")
+    a, b = (x if i in (-1, x.ndim - 1) else np.moveaxis(x, i, -1) for x, i in ((a, axisa), (b, axisb)))
+    found = apply(REGISTRY["cross"], (a, b), {})
+    return found if axisc in (-1, np.ndim(found) - 1) else np.moveaxis(found, -1, axisc)
+
+
+if hasattr(np.linalg, "cross"):
+    FUNCTIONS[np.linalg.cross] = lambda x1, x2, axis=-1: cross(x1, x2, axis=axis)
+
+
+@expose(numpy=[np.kron])
+def kron(a: Any, b: Any) -> Any:
+    """The Kronecker product: ``b`` once for every element of ``a``, scaled by it. The operand of fewer axes gets new ones in front.
+
+    >>> kron([1.0, 10.0], [1.0, 2.0]).tolist()
+    [1.0, 2.0, 10.0, 20.0]
+    """
+    a, b = _array(a), _array(b)
+    n = max(a.ndim, b.ndim)
+    of_a, of_b = (1,) * (n - a.ndim) + a.shape, (1,) * (n - b.ndim) + b.shape
+    product = np.reshape(a, [k for s in of_a for k in (s, 1)]) * np.reshape(b, [k for s in of_b for k in (1, s)])
+    return np.reshape(product, tuple([s * t for s, t in zip(of_a, of_b, strict=True)]))
 
 
 def _array(x: Any) -> Any:

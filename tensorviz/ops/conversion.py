@@ -35,6 +35,10 @@ def astype(a: Any, dtype: Any) -> Any:
     return REGISTRY["astype"](a, dtype=np.dtype(dtype).name)
 
 
+if hasattr(np, "astype"):
+    FUNCTIONS[np.astype] = lambda x, dtype, /, *, copy=True, device=None: astype(x, dtype)  # noqa: ARG005 - NumPy's signature
+
+
 @expose(numpy=[np.shape])
 def _shape(a: Any) -> tuple[int, ...]:
     return tuple(a.shape)
@@ -68,6 +72,7 @@ _ON_VALUES: tuple[Any, ...] = (
     *(np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj),
     *(np.allclose, np.isclose, np.array_equal, np.array_equiv, np.array2string, np.array_repr, np.array_str, np.shares_memory, np.may_share_memory),
     *(np.count_nonzero, np.nonzero, np.flatnonzero, np.argwhere, np.searchsorted, np.bincount, np.histogram),
+    *(np.isposinf, np.isneginf, np.isreal, np.iscomplex),
 )
 for _function in _ON_VALUES:
     _on_values(_function)

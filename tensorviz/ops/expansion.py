@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from tensorviz.ops.indexing import index_add
 from tensorviz.ops.movement import ravel, sizes
 from tensorviz.ops.samples import Examples
 
-__all__ = ["broadcast_arrays", "broadcast_to", "pad", "repeat", "tile"]
+__all__ = ["broadcast_arrays", "broadcast_to", "linspace", "pad", "repeat", "tile"]
 
 
 class BroadcastTo(Op):
@@ -56,6 +57,43 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:  # noq
     """
     shape = np.broadcast_shapes(*[np.shape(a) for a in args])
     return tuple([a if np.shape(a) == shape else broadcast_to(a, shape) for a in args])
+
+
+@expose(numpy=[np.full])
+def _full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:  # noqa: ARG001 - NumPy's signature
+    """``np.full(shape, x, like=x)``; without ``like`` NumPy does not ask a Tensor."""
+    found = broadcast_to(fill_value, shape)
+    return found if dtype is None else found.astype(dtype)
+
+
+@expose(numpy=[np.linspace])
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,  # noqa: ARG001 - NumPy's signature
+) -> Any:
+    """``num`` numbers in equal steps from ``start`` to ``stop`` (which is the last of them with ``endpoint``), along a new axis.
+
+    >>> linspace(0.0, 1.0, 3).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    num = operator.index(num)
+    if num < 0:
+        raise ShapeError(f"linspace: the number of samples must not be negative, got {num}")
+    if retstep:
+        raise DTypeError("linspace on a Tensor takes no retstep=; the step is (stop - start) / (num - 1)")
+    parts = max(num - 1 if endpoint else num, 1)
+    kind = np.result_type(*(getattr(x, "dtype", x) for x in (start, stop)), 0.0)
+    t = np.expand_dims(np.arange(num, dtype=kind) / parts, tuple(range(1, 1 + max(np.ndim(start), np.ndim(stop)))))
+    found = start * (1 - t) + stop * t
+    found = found if axis == 0 else np.moveaxis(found, 0, axis)
+    return found if dtype is None else found.astype(dtype)
 
 
 class Pad(Op):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, apply, attach, expose
-from tensorviz.errors import DTypeError
+from tensorviz.errors import AxisError, DTypeError
 from tensorviz.ops.axes import plain
 from tensorviz.ops.samples import Examples
 
@@ -317,6 +317,16 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     (3, 4, 2)
     """
     return apply(REGISTRY["moveaxis"], (a,), {"source": plain(source), "destination": plain(destination)})
+
+
+@expose(numpy=[np.rollaxis])
+def _rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """``axis`` moved to stand before ``start``: NumPy's older word for moveaxis."""
+    ndim = np.ndim(a)
+    if not -ndim <= axis < ndim or not -ndim <= start <= ndim:
+        raise AxisError(f"rollaxis: axis {axis} and start {start} are not both there in shape {np.shape(a)}")
+    axis, start = axis % ndim, start if start >= 0 else start + ndim
+    return moveaxis(a, axis, start - 1 if start > axis else start)
 
 
 # ---- NumPy's helpers that are reshapes ---------------------------------------------------------------------------

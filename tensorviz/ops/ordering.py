@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Op, apply, expose
-from tensorviz.errors import DTypeError, IndexingError
-from tensorviz.ops.axes import plain
+from tensorviz.errors import AxisError, DTypeError, IndexingError
+from tensorviz.ops.axes import each, plain
 from tensorviz.ops.indexing import index_add
 from tensorviz.ops.keys import chosen
+from tensorviz.ops.movement import transpose
 from tensorviz.ops.samples import Examples, distinct
 
-__all__ = ["argsort", "flip", "fliplr", "flipud", "roll", "sort", "take_along_axis"]
+__all__ = ["argsort", "flip", "fliplr", "flipud", "partition", "roll", "rot90", "sort", "take_along_axis"]
 
 
 class Flip(Op):
@@ -66,6 +67,28 @@ def flipud(m: Any) -> Any:
     return flip(m, 0)
 
 
+@expose(numpy=[np.rot90])
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """``m`` turned ``k`` quarters in the plane of two axes, from the first towards the second.
+
+    >>> rot90([[1.0, 2.0], [3.0, 4.0]]).tolist()
+    [[2.0, 4.0], [1.0, 3.0]]
+    """
+    m = m if hasattr(m, "ndim") else np.asarray(m)
+    given = tuple([operator.index(i) for i in axes])
+    if len(given) != 2 or any(not -m.ndim <= i < m.ndim for i in given) or given[0] % m.ndim == given[1] % m.ndim:
+        raise AxisError(f"rot90 takes two different axes of shape {m.shape}, got {given}")
+    first, second = (i % m.ndim for i in given)
+    k = operator.index(k) % 4
+    if k == 0:
+        return m
+    if k == 2:
+        return flip(m, (first, second))
+    order = list(range(m.ndim))
+    order[first], order[second] = second, first
+    return transpose(flip(m, second), order) if k == 1 else flip(transpose(m, order), second)
+
+
 class Roll(Op):
     """The elements moved along axes, those that fall off coming back at the other end."""
 
@@ -100,6 +123,19 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     [3.0, 1.0, 2.0]
     """
     return apply(REGISTRY["roll"], (a,), {"shift": plain(shift)} if axis is None else {"shift": plain(shift), "axis": plain(axis)})
+
+
+@expose(numpy=[np.fft.fftshift])
+def _fftshift(x: Any, axes: Any = None) -> Any:
+    """Zero frequency to the middle: a roll by half of each axis."""
+    found = each(plain(axes), x.ndim)
+    return roll(x, tuple([x.shape[i] // 2 for i in found]), found)
+
+
+@expose(numpy=[np.fft.ifftshift])
+def _ifftshift(x: Any, axes: Any = None) -> Any:
+    found = each(plain(axes), x.ndim)
+    return roll(x, tuple([-(x.shape[i] // 2) for i in found]), found)
 
 
 # ---- by value ----------------------------------------------------------------------------------------------------
@@ -175,6 +211,60 @@ def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, 
     [1, 2, 0]
     """
     return apply(REGISTRY["argsort"], (a,), {"axis": axis})
+
+
+class Partition(Op):
+    """The elements along an axis, the ``kth`` in its place, smaller ones before it and larger ones after."""
+
+    name = "partition"
+    word = "routes"
+    slots = ("a",)
+    extras = ("order",)
+    formulas = ("g, each back to where its element came from",)
+    vjps = (lambda g, a_shape, order, axis: index_add(g, _along(np.asarray(order), axis, a_shape), a_shape),)
+    routes = (lambda a_shape: np.ones(a_shape),)
+
+    @staticmethod
+    def forward(a: Any, kth: Any, axis: int = -1) -> Any:
+        order = np.argpartition(a, kth, axis)
+        return np.take_along_axis(a, order, axis), (order,)
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        a = distinct(rng, (3, 4))
+        return [((a,), {"kth": 1}), ((a,), {"kth": (0, 2), "axis": 0})]
+
+
+@expose(numpy=[np.partition])
+def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Any:  # noqa: ARG001 - NumPy's signature
+    """``a`` with the ``kth`` element along ``axis`` (flattened if None) in its sorted place, smaller ones before it and larger ones after, in any order.
+
+    Rule: each element of the gradient goes back to where its element came from.
+
+    >>> partition([3.0, 1.0, 2.0], 1).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    a = a if hasattr(a, "ndim") else np.asarray(a)
+    if axis is None:
+        a, axis = np.ravel(a), -1
+    return apply(REGISTRY["partition"], (a,), {"kth": plain(kth)} if axis == -1 else {"kth": plain(kth), "axis": operator.index(axis)})
+
+
+class ArgPartition(Op):
+    """The positions that partition; no gradient."""
+
+    name = "argpartition"
+    slots = ("a",)
+    differentiable = False
+
+    @staticmethod
+    def forward(a: Any, kth: Any, axis: Any = -1) -> Any:
+        return np.argpartition(a, kth, axis)
+
+
+@expose(numpy=[np.argpartition])
+def _argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Any:  # noqa: ARG001 - NumPy's signature
+    return apply(REGISTRY["argpartition"], (a,), {"kth": plain(kth), "axis": axis})
 
 
 class TakeAlongAxis(Op):

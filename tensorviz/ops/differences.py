@@ -1,0 +1,77 @@
+"""Differences of neighbours: diff and NumPy's gradient, put together from slices. Must not import the trace or the views."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from tensorviz.engine.op import expose
+from tensorviz.errors import DTypeError, ShapeError
+from tensorviz.ops.axes import each, plain
+from tensorviz.ops.expansion import broadcast_to
+from tensorviz.ops.joining import concatenate
+
+__all__ = ["diff"]
+
+
+def _part(a: Any, axis: int, start: int | None, stop: int | None) -> Any:
+    return a[(slice(None),) * axis + (slice(start, stop),)]
+
+
+@expose(numpy=[np.diff])
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Each element less the one before it along ``axis``, ``n`` times over; ``prepend`` and ``append`` are joined to ``a`` first.
+
+    >>> diff(np.array([1.0, 3.0, 6.0])).tolist()
+    [2.0, 3.0]
+    """
+    a = a if hasattr(a, "ndim") else np.asarray(a)
+    n, axis = operator.index(n), operator.index(axis)
+    if n < 0:
+        raise ShapeError(f"diff: n counts how often differences are taken, and must not be negative; got {n}")
+    if not -a.ndim <= axis < a.ndim:
+        raise ShapeError(f"diff: axis {axis} is not there in shape {a.shape}")
+    axis %= a.ndim
+    ends = [prepend, a, append]
+    for i in (0, 2):
+        if ends[i] is not None and np.ndim(ends[i]) == 0:
+            ends[i] = broadcast_to(ends[i], (*a.shape[:axis], 1, *a.shape[axis + 1 :]))
+    found = [e for e in ends if e is not None]
+    a = concatenate(found, axis) if len(found) > 1 else a
+    for _ in range(n):
+        a = _part(a, axis, 1, None) - _part(a, axis, None, -1)
+    return a
+
+
+@expose(numpy=[np.gradient])
+def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """NumPy's slopes on a grid: central differences inside, one-sided ones at the ends. Distances are numbers, one for all axes or one per axis."""
+    axes = each(plain(axis), f.ndim)
+    distances = list(varargs) or [1.0]
+    if any(np.ndim(h) for h in distances):
+        raise DTypeError("np.gradient of a Tensor takes distances as numbers; coordinates of unequal distance have no rule here")
+    if len(distances) == 1:
+        distances *= len(axes)
+    if len(distances) != len(axes):
+        raise DTypeError(f"np.gradient: {len(distances)} distances for {len(axes)} axes; give one number, or one per axis")
+    if edge_order not in (1, 2):
+        raise DTypeError(f"np.gradient: edge_order is 1 or 2, got {edge_order!r}")
+    found = [_slope(f, i, h, edge_order) for i, h in zip(axes, distances, strict=True)]
+    return found[0] if len(axes) == 1 else tuple(found)
+
+
+def _slope(f: Any, axis: int, h: Any, edge_order: int) -> Any:
+    if f.shape[axis] < edge_order + 1:
+        raise ShapeError(f"np.gradient with edge_order={edge_order} needs at least {edge_order + 1} elements along axis {axis}, got shape {f.shape}")
+
+    def at(i: int) -> Any:
+        return _part(f, axis, i, i + 1 or None)
+
+    inside = (_part(f, axis, 2, None) - _part(f, axis, None, -2)) / (2 * h)
+    if edge_order == 1:
+        first, last = (at(1) - at(0)) / h, (at(-1) - at(-2)) / h
+    else:
+        first, last = (4 * at(1) - 3 * at(0) - at(2)) / (2 * h), (3 * at(-1) - 4 * at(-2) + at(-3)) / (2 * h)
+    return concatenate([first, inside, last], axis)
