@@ -174,18 +174,10 @@ def judge(problem: Problem, analytic: Floats, x: Floats, scale: float, room: Flo
         return Judged(numeric, verdict, reason)
     size = np.abs(x)
 
-    def settle(where: Flags, name: str, why: str) -> None:
-        verdict[where] = CODE[name]
-        for i in np.flatnonzero(where):
-            reason[i] = why
-
-    missing, infinite = np.isnan(x), np.isinf(x)
-    settle(infinite, "skipped", "infinite")
-    settle(missing, "undefined", "x")
-    lost = ~np.isfinite(analytic)
-    settle(lost & ~missing, "undefined", "analytic")
-    settle(problem.undefined & ~missing & ~lost, "undefined", "value")
-    todo = np.flatnonzero(~(missing | infinite | lost | problem.undefined))
+    if np.isfinite(x).all() and np.isfinite(analytic).all() and not problem.undefined.any():
+        todo = np.arange(n)
+    else:
+        todo = _set_aside(problem, analytic, x, verdict, reason)
     if not len(todo):
         return Judged(numeric, verdict, reason)
     reach = np.where(size[todo] > scale * 2.0**-20, size[todo], scale)
@@ -209,6 +201,22 @@ def judge(problem: Problem, analytic: Floats, x: Floats, scale: float, room: Flo
     if len(rest):
         _climb(problem, analytic, size, scales, room, ruler, rest, numeric, verdict, reason)
     return Judged(numeric, verdict, reason)
+
+
+def _set_aside(problem: Problem, analytic: Floats, x: Floats, verdict: npt.NDArray[np.int8], reason: list[str]) -> Indices:
+    """Settle what differences cannot judge, because something is not finite at the point itself; the others' numbers are returned."""
+    missing, infinite, lost = np.isnan(x), np.isinf(x), ~np.isfinite(analytic)
+    left = np.ones(len(x), dtype=bool)
+    for where, name, why in (
+        (infinite, "skipped", "infinite"),
+        (missing, "undefined", "x"),
+        (lost, "undefined", "analytic"),
+        (problem.undefined, "undefined", "value"),
+    ):
+        for i in np.flatnonzero(where & left):
+            verdict[i], reason[i] = CODE[name], why
+        left &= ~where
+    return np.flatnonzero(left)
 
 
 def rounded(h: Floats) -> Floats:

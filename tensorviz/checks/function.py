@@ -113,6 +113,8 @@ class _Call:
                 )
             if not integers:
                 self.refused.append(single(None, "function", None, "f", "input", "no input is an array of floats: there is nothing to move"))
+        self.simple = not any(isinstance(v, Tensor) for k, v in enumerate(inputs) if k not in self.points)
+        """No Tensor among the inputs that are passed on, which f might write to."""
         self.plain = False
         """Evaluate f on arrays rather than Tensors: the same numbers, faster."""
 
@@ -133,6 +135,15 @@ class _Call:
         return [np.array(v.numpy() if isinstance(v, Tensor) else v) for v in _floats(self.f(*made))]
 
     def flat(self, points: Mapping[int, Floats]) -> Floats:
+        if self.plain and self.simple and len(self.shapes) == 1:  # the common case, without the detours
+            given = list(self.given)
+            for k, x in points.items():
+                given[k] = x.copy() if x.ndim else x[()]
+            result = self.f(*(v.copy() if isinstance(v, np.ndarray) and k not in points else v for k, v in enumerate(given)))
+            if isinstance(result, (np.ndarray, np.floating)):
+                if result.shape != self.shapes[0]:
+                    raise _Unsteady
+                return np.asarray(result, dtype=np.float64).reshape(-1)
         outputs = self.value(points)
         if [o.shape for o in outputs] != self.shapes:
             raise _Unsteady

@@ -119,7 +119,7 @@ def block(
     with np.errstate(invalid="ignore"):
         ranks = np.abs(analytic - judged.numeric) / ruler.allowed(analytic, judged.numeric)
     ranks = np.where(np.isnan(ranks), 0.0, ranks)
-    counts = {name: int(np.sum(judged.verdict == CODE[name])) for name in VERDICTS}
+    counts = dict(zip(VERDICTS, np.bincount(judged.verdict, minlength=len(VERDICTS)).tolist(), strict=True))
     kept = np.arange(len(analytic))
     if len(kept) > KEEP:
         kept = np.sort(np.lexsort((-ranks, judged.verdict))[:KEEP])

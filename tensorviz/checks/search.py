@@ -17,6 +17,9 @@ SAMPLES = 2
 ALWAYS = 4
 """Arrays of up to this many elements are always checked one by one."""
 
+_FRACTION = 0.02
+"""So that an element is found whose gradient is a fiftieth of a typical one; to suspect too much costs time, not truth."""
+
 Made = Callable[[Sequence[Move]], Moved]
 Outcome = tuple[Judged, Any, Floats, str]
 """What was judged; per row the flat index or -1; the analytic values; a note on the method."""
@@ -68,13 +71,13 @@ def _straight(
 ) -> tuple[Judged, list[int]]:
     """Directions judged, and the elements that spoil them.
 
-    A single wrong element among n changes a direction by about 1/sqrt(n) of it. So a direction must first fit by the
-    tolerance of one typical element, which differences can decide (they are good to 1e-9), not by that of the whole.
+    A single wrong element among n changes a direction by about 1/sqrt(n) of it. So a direction must first fit by a fraction
+    of the tolerance of one typical element, which differences can decide (they are good to 1e-9), not by that of the whole.
     """
     known = np.where(np.isfinite(flat), flat, 0.0)
     typical = min(float(np.sqrt(np.mean(np.square(known * w.reshape(-1))))) for w in ways)
     step = min(float(np.sqrt(np.mean(np.square(w)))) for w in ways)
-    tight = Ruler(atol=ruler.atol * step + ruler.rtol * typical, rtol=0.0, unit=ruler.unit)
+    tight = Ruler(atol=_FRACTION * (ruler.atol * step + ruler.rtol * typical), rtol=0.0, unit=ruler.unit)
     still = np.zeros(len(ways))
     judged = judge(problem(ways), slopes, still, 1.0, rooms, tight)
     culprits = [_culprit(problem, w, flat, room, tight) for w, verdict in zip(ways, judged.verdict, strict=True) if verdict == CODE["mismatch"]]
