@@ -1,0 +1,42 @@
+"""Initial values of parameters, and what the sizes of a layer may be. Imports nothing of ours but errors."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Rng = np.random.Generator | int | None
+"""Where random numbers come from: a Generator (share one between layers), a seed, or None for fresh ones."""
+
+
+def uniform(rng: Rng, shape: tuple[int, ...], fan_in: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Uniform in ±1 / √fan_in, PyTorch's default for linear and convolution layers (He and others, 2015, with its slope √5)."""
+    return between(rng, shape, 1 / math.sqrt(fan_in), dtype)
+
+
+def between(rng: Rng, shape: tuple[int, ...], bound: float, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Uniform in ±bound."""
+    return np.random.default_rng(rng).uniform(-bound, bound, shape).astype(dtype)
+
+
+def size(layer: str, what: str, value: Any) -> int:
+    """A whole number of at least 1. Raises ValueError that names the layer and the argument."""
+    try:
+        found = operator.index(value)
+    except TypeError:
+        found = 0
+    if found < 1:
+        raise ValueError(f"{layer}: {what} is a whole number of at least 1, got {value!r}")
+    return found
+
+
+def pair(layer: str, what: str, value: Any, n: int = 2) -> tuple[int, ...]:
+    """One size per axis, from one for all or a tuple."""
+    given = tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
+    if len(given) != n:
+        raise ValueError(f"{layer}: {what} is a whole number or {n} of them, got {value!r}")
+    return tuple(size(layer, what, v) for v in given)
