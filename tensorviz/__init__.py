@@ -33,6 +33,7 @@ from tensorviz.show import debug, draw
 from tensorviz.trace import Share, Source, Step, Trace, TraceNode
 
 if TYPE_CHECKING:
+    from tensorviz import nn, optim
     from tensorviz.checks import CheckReport, gradcheck
     from tensorviz.display import set_display
     from tensorviz.findings import Finding
@@ -50,6 +51,8 @@ _LATER = {
     "set_display": "tensorviz.display",
 }
 """Names whose modules are loaded when they are first used, so that the import stays light."""
+_PARTS = ("nn", "optim")
+"""Parts of the package that are loaded so, too."""
 
 __all__ = [
     "CheckReport",
@@ -73,7 +76,9 @@ __all__ = [
     "jacobian",
     "jvp",
     "load",
+    "nn",
     "no_grad",
+    "optim",
     "scope",
     "set_display",
     "tensor",
@@ -84,10 +89,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'tensorviz' has no attribute {name!r}")
     from importlib import import_module
 
+    if name in _PARTS:
+        return import_module(f"tensorviz.{name}")
+    if name not in _LATER:
+        raise AttributeError(f"module 'tensorviz' has no attribute {name!r}")
     return getattr(import_module(_LATER[name]), name)
 
 
