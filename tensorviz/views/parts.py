@@ -152,7 +152,7 @@ def _parts(trace: Trace, item: Item, arrivals: list[Arrival], root: bool, leaves
     if totals:
         made.gradient = Content(label(totals, True), tuple(totals))
     elif node.requires_grad:
-        made.missing = "∂ ?" if not trace.steps else "no ∂" if node.is_leaf else ""
+        made.missing = "∂ ?" if not trace.data.steps else "no ∂" if node.is_leaf else ""
     if len(node.shares) > 1:
         made.fork = Tag("fork", f"Σ {len(node.shares)}/{len(node.shares)}")
     made.saved_input = any(slot >= 0 for slot in node.saved_from.values())

@@ -60,7 +60,7 @@ class _Composer:
         self.pen = Pen(paint, scale)
         self.stations = {s.key: s for s in placed}
         # In a forward-only record nothing can be reached; grey would say that something is wrong.
-        self.waiting = not trace.steps
+        self.waiting = not trace.data.steps
 
     # ---- places ----------------------------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ class State:
 
 
 def last_step(trace: Trace) -> int:
-    return len(trace.steps) - 1
+    return len(trace.data.steps) - 1
 
 
 def check_step(trace: Trace, step: int | None) -> int | None:
@@ -46,16 +46,16 @@ def check_step(trace: Trace, step: int | None) -> int | None:
         return None
     if isinstance(step, bool) or not isinstance(step, (int, np.integer)):
         raise TypeError(f"step must be an int or None, not {type(step).__name__}")
-    if not trace.steps:
+    if not trace.data.steps:
         raise ValueError("this trace has no steps: backward has not been called")
-    if not 0 <= step < len(trace.steps):
+    if not 0 <= step < len(trace.data.steps):
         raise ValueError(f"step must be in 0 to {last_step(trace)} (or None for the whole pass), not {step}")
     return int(step)
 
 
 def focus_at(trace: Trace, step: int | None) -> int | None:
     """The active node, without working out the rest."""
-    return trace.steps[step].node if step is not None and step >= 0 else None
+    return trace.data.steps[step].node if step is not None and step >= 0 else None
 
 
 def state_at(trace: Trace, step: int | None = None, only: Collection[int] | None = None) -> State:
@@ -73,7 +73,7 @@ def state_at(trace: Trace, step: int | None = None, only: Collection[int] | None
     arrived: dict[int, int] = {}
     pulled: set[int] = set()
     edges: dict[str, EdgeState] = {}
-    for performed in trace.steps[: last + 1]:
+    for performed in trace.data.steps[: last + 1]:
         if performed.kind == "seed":
             # A root can be an operand of another root: its seed is then added like a share.
             if performed.after is not None:
@@ -87,7 +87,7 @@ def state_at(trace: Trace, step: int | None = None, only: Collection[int] | None
             edges[share.edge] = "blocked" if share.target in asked and is_zero(share.value) else "passed"
             totals[share.target] = share.total
             arrived[share.target] = arrived.get(share.target, 0) + 1
-    now = trace.steps[step] if step is not None and step >= 0 else None
+    now = trace.data.steps[step] if step is not None and step >= 0 else None
     active_edge = None
     if now is not None and now.share is not None and now.kind in ("unbroadcast", "accumulate"):
         active_edge = now.share.edge

@@ -103,7 +103,7 @@ def _document(trace: Trace, picture: Picture, pen: Pen, step: int | None, title:
         out.append(pen.text(MARGIN, 25, text.cut(title, 200), "title", 16))
         width = max(width, 2 * MARGIN + text.units(text.cut(title, 200)) * 0.6 * 16)
     height = top + picture.height
-    waiting = not trace.steps
+    waiting = not trace.data.steps
     if legend:
         lines, high = make_legend(
             pen,

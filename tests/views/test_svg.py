@@ -302,9 +302,9 @@ def test_a_wrong_option_says_what_there_is(options: dict[str, object], error: ty
 
 def test_a_chain_of_twenty_thousand_nodes_is_small_and_says_what_it_folds() -> None:
     trace = circuits.chain(20_000)
-    began = time.perf_counter()
+    began = time.process_time()
     svg = to_svg(trace)
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
     assert len(svg) < 100_000
     assert any(re.fullmatch(r"« [\d,]+ more »", t) for t in texts(svg))
     nodes = by(svg, "data-node")
