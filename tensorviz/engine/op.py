@@ -182,14 +182,14 @@ def register(op: Op) -> None:
             | {"out", "slot", "inputs", "others", "shapes", "need"}
             | set(op.extras)
         )
-        params = {p for p in inspect.signature(forward_of(op)).parameters if p not in op.slots} if _has_signature(forward_of(op)) else set()
+        params = set(_parameters(op.run)) - set(op.slots)
         for rule in rules:
             for wanted in _names(rule):
                 if wanted not in known and wanted not in params:
                     refuse(f"a rule asks for {wanted!r}, which is no slot, no extra, no parameter of forward and not `out`")
         op._reads = tuple(tuple(n for n in _names(rule) if n in op.slots or n in op.extras or n in ("out", "inputs", "others")) for rule in rules)
         op.saves = tuple(dict.fromkeys(n for names in op._reads for n in names))
-        op.pull, op.pull_recorded = _compile(op, recorded=False), _compile(op, recorded=True)
+        _compile_when_used(op)
     if op.routes and len(op.routes) != count:
         refuse(f"needs one route per slot ({count}), has {len(op.routes)}")
     REGISTRY[op.name] = op
@@ -230,17 +230,51 @@ def forward_of(op: Op) -> Callable[..., Any]:
     return found.__func__ if isinstance(found, staticmethod) else found
 
 
-def _has_signature(function: Callable[..., Any]) -> bool:
+_REQUIRED: Any = inspect.Parameter.empty
+
+
+@functools.cache
+def _parameters(function: Callable[..., Any]) -> dict[str, Any]:
+    """The parameters of a function and their defaults; none for a ufunc. Read off the code object, since an import asks for hundreds."""
+    function = inspect.unwrap(function)
+    code = getattr(function, "__code__", None)
+    if code is not None:
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        given = function.__defaults__ or ()
+        defaults = dict(zip(names[code.co_argcount - len(given) : code.co_argcount], given, strict=True)) | (function.__kwdefaults__ or {})
+        return {name: defaults.get(name, _REQUIRED) for name in names}
+    if isinstance(function, np.ufunc):
+        return {}
     try:
-        inspect.signature(function)
+        return {p.name: p.default for p in inspect.signature(function).parameters.values()}
     except (ValueError, TypeError):
-        return False
-    return not isinstance(function, np.ufunc)
+        return {}
 
 
 def _names(rule: Rule | None) -> tuple[str, ...]:
     """The names that a rule asks for, without ``g``."""
-    return () if rule is None else tuple(inspect.signature(rule).parameters)[1:]
+    return () if rule is None else tuple(_parameters(rule))[1:]
+
+
+def _compile_when_used(op: Op) -> None:
+    """Most ops of a session are never pulled; the first pull of one compiles its rules."""
+
+    @functools.cache
+    def compiled(recorded: bool) -> Any:
+        return _compile(op, recorded=recorded)
+
+    # the compiled rule takes this one's place, unless somebody has put another there
+    def pull(node: Node, g: Any) -> tuple[Any, ...]:
+        if op.pull is pull:
+            op.pull = compiled(False)
+        return compiled(False)(node, g)  # type: ignore[no-any-return]
+
+    def pull_recorded(node: Node, g: Any, wrap: Callable[[Node], Any], extras: tuple[Any, ...]) -> tuple[Any, ...]:
+        if op.pull_recorded is pull_recorded:
+            op.pull_recorded = compiled(True)
+        return compiled(True)(node, g, wrap, extras)  # type: ignore[no-any-return]
+
+    op.pull, op.pull_recorded = pull, pull_recorded
 
 
 def _compile(op: Op, *, recorded: bool) -> Any:
@@ -304,10 +338,8 @@ def _unbound(op: Op, attribute: str) -> Any:
 
 
 def defaults_of(op: Op) -> dict[str, Any]:
-    function = forward_of(op)
-    if not _has_signature(function):
-        return {}
-    return {p.name: p.default for p in inspect.signature(function).parameters.values() if p.default is not inspect.Parameter.empty}
+    """The parameters of an op that have a default."""
+    return {name: default for name, default in _parameters(op.run).items() if default is not _REQUIRED}
 
 
 def _required(op: Op, name: str) -> bool:
