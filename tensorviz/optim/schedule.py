@@ -107,6 +107,8 @@ class LinearWarmup(Schedule):
     def __init__(self, optimizer: Optimizer, steps: int, start: float = 1 / 3, after: Schedule | None = None) -> None:
         if after is not None and after.optimizer is not optimizer:
             raise ValueError("LinearWarmup: `after` belongs to another optimizer")
+        if after is not None:
+            optimizer.lr = after.first  # what `after` has made of it is for later
         self.steps, self.start, self.after = _steps("LinearWarmup", "steps", steps), float(start), after
         super().__init__(optimizer)
 
@@ -117,6 +119,11 @@ class LinearWarmup(Schedule):
         if self.after is not None and k >= self.steps:
             return self.after.lr_at(k - self.steps)
         return super().lr_at(k)
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        if self.after is not None and "first" in state_dict:
+            self.after.load_state_dict({"count": 0, "first": state_dict["first"]})
+        super().load_state_dict(state_dict)
 
 
 def _steps(schedule: str, what: str, value: int) -> int:

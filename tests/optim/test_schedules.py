@@ -38,6 +38,9 @@ def test_a_warmup_rises_in_equal_parts_and_hands_over():
     optimizer = sgd(3.0)
     assert rates(optim.LinearWarmup(optimizer, 3, start=0.0, after=optim.StepLR(optimizer, 1, gamma=0.5)), 6) == [0, 1, 2, 3, 1.5, 0.75]
     assert rates(optim.LinearWarmup(sgd(3.0), 2), 4) == pytest.approx([1, 2, 3, 3])
+    optimizer = sgd(8.0)
+    twice = optim.LinearWarmup(optimizer, 1, start=0.5, after=optim.LinearWarmup(optimizer, 2, start=0.25))
+    assert rates(twice, 5) == [4, 2, 5, 8, 8]
 
 
 def test_a_schedule_of_ones_own_is_one_method():
@@ -56,6 +59,10 @@ def test_a_schedule_goes_on_from_its_state():
     second = optim.StepLR(sgd(1.0), 2, gamma=0.5)
     second.load_state_dict(first.state_dict())
     assert rates(second, 3) == rates(first, 3) == [4, 2, 2]
+    optimizer = sgd(1.0)
+    warm = optim.LinearWarmup(optimizer, 1, start=0.0, after=optim.StepLR(optimizer, 1, gamma=0.5))
+    warm.load_state_dict({"count": 1, "first": 4.0})
+    assert rates(warm, 3) == [4, 2, 1]
     with pytest.raises(StateError, match="the state does not fit this StepLR: missing: first"):
         second.load_state_dict({"count": 3})
 
