@@ -81,6 +81,8 @@ def _power_base(g: Any, a: Any, b: Any) -> Any:
     if zero is False or not np.any(zero):
         return g * (b * a ** (b - 1))
     # x ** 0 is constant, also at 0, where 0 * 0 ** -1 would be NaN
+    if zero is True:
+        return np.zeros_like(g)  # np.where would make an int64 of a Python 0, and float64 of float32
     return np.where(zero, 0, g * (b * a ** np.where(zero, 1, b - 1)))
 
 

@@ -224,6 +224,15 @@ def test_python_numbers_are_weak(f: Any, shape: Any):
     assert {s.value.dtype for n in trace.nodes for s in n.shares} == {np.dtype(np.float32)}
 
 
+@pytest.mark.parametrize("exponent", [0, 0.0, 1, 2, 0.5, -1])
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_a_constant_exponent_widens_no_float32(exponent: Any, shape: Any):
+    x = leaf(np.full(shape, 2.0), np.float32)
+    trace = (x**exponent).backward(np.ones(shape))
+    assert {s.value.dtype for n in trace.nodes for s in n.shares} == {np.dtype(np.float32)}
+    assert x.grad.dtype == np.float32
+
+
 def test_astype_gives_the_gradient_back_in_the_operands_dtype():
     x = leaf([1.0, 2.0], np.float32)
     y = x.astype(np.float64)
