@@ -174,6 +174,7 @@ class Packer:
         self._by_id: dict[int, int] = {}
         self._alive: list[Array] = []
         self._dtypes: dict[str, int] = {}
+        self._codes: dict[np.dtype[Any], int] = {}
         self._shapes: dict[tuple[int, ...], int] = {}
         self._rows: list[tuple[int, int, int]] = []
         self.summaries: dict[str, SummaryEntry] = {}
@@ -198,17 +199,19 @@ class Packer:
         if known is not None:
             return known
         data = np.asarray(a)
-        if data.dtype.hasobject or data.dtype.kind not in "biufcSU":
-            raise RecordError(f"an array of dtype {data.dtype} cannot be written: it holds more than plain numbers or text")
+        kind = self._codes.get(data.dtype)
+        if kind is None:
+            if data.dtype.hasobject or data.dtype.kind not in "biufcSU":
+                raise RecordError(f"an array of dtype {data.dtype} cannot be written: it holds more than plain numbers or text")
+            kind = self._codes[data.dtype] = self._dtypes.setdefault(data.dtype.str, len(self._dtypes))
         buffer = data.tobytes()
-        key = (data.dtype.str, data.shape, buffer if len(buffer) <= 64 else blake2b(buffer, digest_size=16).digest())
+        key = (kind, data.shape, buffer if len(buffer) <= 64 else blake2b(buffer, digest_size=16).digest())
         index = self._seen.get(key)
         if index is None:
             index = self._seen[key] = len(self._rows)
-            dtype = self._dtypes.setdefault(data.dtype.str, len(self._dtypes))
             shape = self._shapes.setdefault(data.shape, len(self._shapes))
-            self._rows.append((dtype, shape, -1))
-            self._rows[index] = (dtype, shape, self.place(index, data, buffer))
+            self._rows.append((kind, shape, -1))
+            self._rows[index] = (kind, shape, self.place(index, data, buffer))
         if isinstance(a, np.ndarray):  # its id stays its own while it is held here
             self._by_id[id(a)] = index
             self._alive.append(a)

@@ -104,7 +104,7 @@ class BrowserPacker(Packer):
         self._changed: dict[int, Array] = {}
 
     def array(self, a: npt.ArrayLike | None) -> int:
-        if isinstance(a, np.ndarray) and a.dtype.str not in _BROWSER_DTYPES and a.dtype.kind == "f":
+        if isinstance(a, np.ndarray) and a.dtype != np.float64 and a.dtype.kind == "f" and a.dtype.str not in _BROWSER_DTYPES:
             # keyed by id, so the converted array must be the same object each time that the original comes by
             self._alive.append(a)
             changed = self._changed.setdefault(id(a), a.astype("<f4" if a.dtype.itemsize < 4 else "<f8"))

@@ -37,12 +37,10 @@ export function parse(source: string): SVGSVGElement {
 export function graph(context: Context): GraphPane {
   const { rec, steps, store } = context;
   const svg = parse(rec.header.view.skeleton);
-  const viewport = svg.querySelector<SVGGElement>(".tv-viewport") ?? svg.appendChild(s("g", { class: "tv-viewport" }));
   const [, , naturalWidth = 800, naturalHeight = 300] = (svg.getAttribute("viewBox") ?? "0 0 800 300")
     .split(/[ ,]+/)
     .map(Number);
   const [left = 0, top = 0] = (svg.getAttribute("viewBox") ?? "0 0").split(/[ ,]+/).map(Number);
-  for (const name of ["viewBox", "width", "height"]) svg.removeAttribute(name);
   attribute(svg, "role", "graphics-document group");
   attribute(svg, "aria-label", "Computation graph");
 
@@ -75,6 +73,8 @@ export function graph(context: Context): GraphPane {
     element,
     id: Number(element.getAttribute("data-total")),
     form: element.getAttribute("data-form") ?? "number",
+    rects: [...element.querySelectorAll<SVGElement>(".tv-cell")],
+    words: [...element.querySelectorAll(".tv-num")],
     shown: -2,
   }));
 
@@ -98,6 +98,7 @@ export function graph(context: Context): GraphPane {
 
   let window: Window = { x: 0, y: 0, scale: 1 };
   let [width, height] = [0, 0];
+  let drawnScale = 0;
   let own = false; // the user has zoomed: the scale is theirs
   let shown = -1;
   let roving = -1;
@@ -109,9 +110,14 @@ export function graph(context: Context): GraphPane {
     const x = w <= width ? (width - w) / 2 : Math.min(0, Math.max(width - w, next.x));
     const y = hh <= height ? (height - hh) / 2 : Math.min(0, Math.max(height - hh, next.y));
     window = { x, y, scale: next.scale };
-    viewport.classList.toggle("tv-slide", slide);
-    const [tx, ty] = [x - left * next.scale, y - top * next.scale];
-    viewport.style.transform = `translate(${tx.toFixed(2)}px,${ty.toFixed(2)}px) scale(${next.scale.toFixed(4)})`;
+    // Moving is a transform of the whole element, which the browser does without drawing anything anew; only a zoom draws.
+    svg.classList.toggle("tv-slide", slide);
+    svg.style.transform = `translate(${x.toFixed(1)}px,${y.toFixed(1)}px)`;
+    if (next.scale !== drawnScale) {
+      drawnScale = next.scale;
+      attribute(svg, "width", w.toFixed(1));
+      attribute(svg, "height", hh.toFixed(1));
+    }
     attribute(
       stage,
       "data-cut",
@@ -136,19 +142,20 @@ export function graph(context: Context): GraphPane {
   const boxOf = (target: SVGGElement) => {
     const known = boxes.get(target);
     if (known) return known;
-    let box = { x: 0, y: 0, w: 0, h: 0 };
+    // The picture writes a node as a moved group around its centre.
+    const [x = 0, y = 0] = (/translate\(([^)]*)\)/.exec(target.getAttribute("transform") ?? "")?.[1] ?? "")
+      .split(/[ ,]+/)
+      .map(Number);
+    const outline = target.querySelector<SVGGraphicsElement>(".tv-shape");
+    let half = { x: 26, y: 21, width: 52, height: 42 };
     try {
-      // In a browser an element that is not shown has no box; happy-dom has none at all.
-      const found = (target.querySelector<SVGGraphicsElement>(".tv-shape") ?? target).getBBox();
-      const matrix = (target.querySelector<SVGGraphicsElement>(".tv-shape") ?? target).getCTM();
-      const base = viewport.getCTM();
-      if (!matrix || !base) return box;
-      const [ox, oy] = [(matrix.e - base.e) / base.a, (matrix.f - base.f) / base.d];
-      box = { x: found.x + ox - left, y: found.y + oy - top, w: found.width, h: found.height };
-      if (box.w) boxes.set(target, box);
+      const found = outline?.getBBox();
+      if (found?.width) half = { x: -found.x, y: -found.y, width: found.width, height: found.height };
     } catch {
-      return box;
+      // not on a page yet, or no layout at all (happy-dom): the usual size
     }
+    const box = { x: x - half.x - left, y: y - half.y - top, w: half.width, h: half.height };
+    if (width) boxes.set(target, box);
     return box;
   };
 
@@ -295,25 +302,23 @@ export function graph(context: Context): GraphPane {
   });
 
   const rewrite = (total: (typeof totals)[number], array: ArrayView | null) => {
-    const { element: e } = total;
     if (!array) return;
     if (total.form === "cells" && array.data) {
-      const rects = e.querySelectorAll<SVGElement>(".tv-cell");
       const words = cells(array.data);
-      e.querySelectorAll(".tv-num").forEach((node, i) => {
+      total.words.forEach((node, i) => {
         const value = array.data?.[i] ?? NaN;
         text(node, words[i] ?? "");
         node.classList.toggle("tv-zero", value === 0);
         node.classList.toggle("tv-nan", Number.isNaN(value));
         node.classList.toggle("tv-inf", Math.abs(value) === Infinity);
-        const rect = rects[i];
+        const rect = total.rects[i];
         if (!rect) return;
         attribute(rect, "class", `tv-cell ${Number.isNaN(value) ? "tv-nan" : value >= 0 ? "tv-gpos" : "tv-gneg"}`);
         rect.style.setProperty("--tv-tint", `${strength(value, rec.header.view.gradient_max)}%`);
       });
       return;
     }
-    const label = e.querySelector(".tv-num");
+    const label = total.words[0];
     if (!label) return;
     text(label, total.form === "number" && array.data ? number(array.data[0] ?? NaN) : stats(array));
     label.classList.toggle("tv-nan", specialOf(array) !== "");

@@ -21,6 +21,8 @@ export function inspector(context: Context): Pane {
   const uid = Math.random().toString(36).slice(2, 8);
   let tab: Tab = "Node";
   const panel = h("div", { class: "tv-panel", role: "tabpanel", id: `tv-panel-${uid}`, tabindex: "0" });
+  let scrolled = 0;
+  panel.addEventListener("scroll", () => (scrolled = panel.scrollTop), { passive: true });
   const tabs = TABS.map((name) => {
     const extra = h("span", { class: "tv-count" });
     const button = h(
@@ -92,9 +94,9 @@ export function inspector(context: Context): Pane {
         if (extra.textContent !== counts[name]) extra.textContent = counts[name];
         if (on) panel.setAttribute("aria-labelledby", button.id);
       }
-      const top = panel.scrollTop;
       replace(panel, ...content(id));
-      panel.scrollTop = sameNode ? top : 0;
+      // Reading a scroll position makes the browser lay the page out at once, so it is only done where somebody scrolled.
+      if (scrolled > 0) panel.scrollTop = sameNode ? scrolled : 0;
     },
   };
   return pane;
@@ -231,6 +233,6 @@ function sourcePane(context: Context): HTMLElement {
     {},
     h("p", {}, where(found), h("span", { class: "tv-dim tv-mono tv-small" }, ` ${found.file}`)),
     expression && h("p", { class: "tv-mono" }, h("mark", {}, expression)),
-    h("div", { class: "tv-lines tv-long" }, ...listing(rec, found, 12)),
+    h("div", { class: "tv-lines tv-long" }, ...listing(rec, found, 12, 12)),
   );
 }

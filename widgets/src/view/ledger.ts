@@ -7,6 +7,7 @@ import { brief } from "./cells";
 import { meanings, symbols } from "./formula";
 
 const WIDTH = 84;
+const MOST = 40; // rows: of a node that is used more often, those around the step are shown
 
 export function ledger({ rec, steps, store }: Context, id: number): HTMLElement {
   const { step } = store.now;
@@ -46,7 +47,14 @@ export function ledger({ rec, steps, store }: Context, id: number): HTMLElement 
   const low = Math.min(0, ...totals);
   const high = Math.max(0, ...totals);
   const x = (v: number) => 6 + ((v - low) / (high - low || 1)) * (WIDTH - 12);
-  const rows = list.map((share, i) => {
+  const arrived = steps.total(id, step)?.shares ?? 0;
+  const from = list.length <= MOST ? 0 : Math.max(0, Math.min(list.length - MOST, arrived - MOST / 2));
+  const to = Math.min(list.length, from + MOST);
+  const columns = drawn ? 6 : 5;
+  const more = (count: number, where: string) =>
+    count > 0 && h("tr", {}, h("td", { colspan: columns, class: "tv-dim" }, `… ${count} ${where}`));
+  const rows = list.slice(from, to).map((share, at) => {
+    const i = from + at;
     const consumer = rec.share.consumer[share] ?? -1;
     const slot = rec.share.slot[share] ?? 0;
     const edge = steps.edges.get(`${consumer}:${slot}`);
@@ -56,7 +64,7 @@ export function ledger({ rec, steps, store }: Context, id: number): HTMLElement 
     const gate = rec.header.nodes[consumer];
     const formula = gate?.formulas[slot];
     const summed = rec.axes(share);
-    const arrived = rec.array(rec.share.value[share] ?? -1);
+    const value = rec.array(rec.share.value[share] ?? -1);
     const reached = past
       ? brief(rec.array(rec.share.total[share] ?? -1))
       : [now ? h("span", { class: "tv-soon" }, "next step") : "…"];
@@ -71,7 +79,7 @@ export function ledger({ rec, steps, store }: Context, id: number): HTMLElement 
         gate?.word ? `${gate.op} ${gate.word}` : (gate?.op ?? ""),
         ...notes(formula ? symbols(formula, meanings(rec, consumer)) : [], summed, now || past),
       ),
-      h("td", { class: "tv-n tv-g" }, ...(now || past ? brief(arrived) : [h("span", { class: "tv-soon" }, "to come")])),
+      h("td", { class: "tv-n tv-g" }, ...(now || past ? brief(value) : [h("span", { class: "tv-soon" }, "to come")])),
       h("td", { class: "tv-n" }, ...reached),
       drawn && h("td", { class: "tv-fall" }, past ? fall(i === 0 ? 0 : (totals[i - 1] ?? 0), totals[i] ?? 0, x) : null),
     );
@@ -92,7 +100,7 @@ export function ledger({ rec, steps, store }: Context, id: number): HTMLElement 
         drawn && h("th", { "aria-hidden": "true" }),
       ),
     ),
-    h("tbody", {}, ...rows),
+    h("tbody", {}, more(from, "earlier"), ...rows, more(list.length - to, "later")),
   );
   const so = steps.total(id, step);
   const whole = so !== null && so.shares === list.length;
@@ -111,7 +119,8 @@ export function ledger({ rec, steps, store }: Context, id: number): HTMLElement 
 function notes(formula: Child[], summed: readonly number[], arrived: boolean): Child[] {
   return [
     formula.length > 0 && h("small", { class: "tv-mono" }, ...formula),
-    summed.length > 0 && h("small", {}, `${arrived ? "" : "to be "}summed over axes ${axes(summed)}`),
+    summed.length > 0 &&
+      h("small", {}, `${arrived ? "" : "to be "}summed over `, h("span", { class: "tv-keep" }, `axes ${axes(summed)}`)),
   ];
 }
 

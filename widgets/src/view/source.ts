@@ -4,7 +4,7 @@ import type { SourceEntry } from "../trace";
 import type { Recording } from "../wire";
 import type { Context, Pane } from "./context";
 
-const AROUND = 2; // lines of context on each side
+const [BEFORE, AFTER] = [2, 1]; // lines of context: four lines fit
 
 /** The lines of one file that the record knows: those on which some node was made. */
 export function linesOf(rec: Recording, file: string): Map<number, string> {
@@ -44,14 +44,14 @@ export function where(source: SourceEntry): string {
   return `${fileName(source.file)}, line ${source.line}${inside}`;
 }
 
-/** The lines of a source with up to `around` known lines before and after. */
-export function listing(rec: Recording, source: SourceEntry, around: number): HTMLElement[] {
+/** The lines of a source with some known lines before and after. */
+export function listing(rec: Recording, source: SourceEntry, ahead: number, behind: number): HTMLElement[] {
   const known = linesOf(rec, source.file);
   const own = source.code.split("\n");
   const last = source.line + own.length - 1;
   const numbers = [...known.keys()].sort((a, b) => a - b);
-  const before = numbers.filter((k) => k < source.line).slice(-around);
-  const after = numbers.filter((k) => k > last).slice(0, around);
+  const before = numbers.filter((k) => k < source.line).slice(-ahead);
+  const after = numbers.filter((k) => k > last).slice(0, behind);
   const row = (k: number, content: Child[], now: boolean) =>
     h("div", { class: now ? "tv-line tv-now" : "tv-line" }, h("i", {}, String(k)), h("code", {}, ...content));
   return [
@@ -59,6 +59,11 @@ export function listing(rec: Recording, source: SourceEntry, around: number): HT
     ...own.map((line, i) => row(source.line + i, lit(line, ...span(source, i, own.length - 1, line.length)), true)),
     ...after.map((k) => row(k, [known.get(k) ?? ""], false)),
   ];
+}
+
+/** How many lines a source has beyond its first. */
+function extra(source: SourceEntry): number {
+  return source.code.split("\n").length - 1;
 }
 
 /** The node whose line is shown: the op whose rule runs, or the selected one. */
@@ -71,7 +76,7 @@ export function sourceNode({ rec, steps, store }: Context): number {
 
 export function source(context: Context): Pane {
   const { rec } = context;
-  const head = h("div", { class: "tv-head" });
+  const head = h("div", { class: "tv-source-head" });
   const body = h("div", { class: "tv-lines" });
   const element = h("div", { class: "tv-source", role: "group", "aria-label": "Source lines" }, head, body);
   let shown = -2;
@@ -84,8 +89,7 @@ export function source(context: Context): Pane {
       shown = index;
       const found = rec.header.sources[index];
       head.textContent = found ? `Source · ${where(found)}` : "Source · not known for this node";
-      replace(body, ...(found ? listing(rec, found, AROUND) : []));
-      body.querySelector(".tv-now")?.scrollIntoView?.({ block: "nearest" });
+      replace(body, ...(found ? listing(rec, found, Math.max(0, BEFORE - extra(found)), AFTER) : []));
     },
   };
 }

@@ -1,7 +1,7 @@
 /** What finite differences say of a node, in a chip and as a table. */
 import { h, type Child } from "../dom";
 import { count, number } from "../format";
-import { shortTitle } from "../step";
+import { shortTitle, specialOf } from "../step";
 import type { Recording } from "../wire";
 import type { Context } from "./context";
 import { icon, type Icon } from "./icons";
@@ -81,6 +81,19 @@ export function chip({ rec, steps, store }: Context, id: number): HTMLElement | 
   const rows = whole ? gradientRows(rec, id) : share >= 0 ? ruleRows(rec, steps.activeEdge(step) ?? "") : [];
   const make = (kind: string, picture: Icon, ...words: Child[]) =>
     h("span", { class: `tv-chip tv-${kind}` }, icon(picture), ...words);
+  const place = node && share >= 0 ? node.shares.indexOf(share) + 1 : 0;
+  const strange = share >= 0 ? rec.array(rec.share.value[share] ?? -1) : (total?.array ?? null);
+  if (specialOf(strange)) {
+    // A NaN says more than any comparison could: where it came from is the question.
+    const born = steps.marks.some((m) => m.step === step && (m.kind === "nan" || m.kind === "inf"));
+    const { nan = 0, posinf = 0, neginf = 0 } = strange?.stats ?? {};
+    const what = nan ? `${count(nan)} NaN` : `${count(posinf + neginf)} ∞`;
+    return make(
+      "err",
+      "cross",
+      share < 0 ? `${what} in ∂` : `${what}, ${born ? "born" : "inherited"} in share ${place}`,
+    );
+  }
   if (!rows.length) {
     const judged = gradientRows(rec, id).length > 0;
     return !whole && judged ? make("wait", "wait", `waits for ${waiting} share${waiting === 1 ? "" : "s"}`) : null;
@@ -91,7 +104,6 @@ export function chip({ rec, steps, store }: Context, id: number): HTMLElement | 
   if (BAD.has(worst.verdict)) return make("err", "cross", `${worst.verdict} · ${number(worst.error, 2)}${at(worst)}`);
   if (ok.length === rows.length) {
     const error = number(Math.max(...ok.map((r) => (Number.isFinite(r.error) ? r.error : 0))), 2);
-    const place = node && share >= 0 ? node.shares.indexOf(share) + 1 : 0;
     return make("ok", "tick", whole ? `finite differences agree · ${error}` : `share ${place} agrees · ${error}`);
   }
   if (!ok.length) return make("wait", "ask", `cannot judge: ${worst.reason || worst.verdict}`);

@@ -1,0 +1,249 @@
+"""The offline page in a real browser: every control by its accessible name, the keyboard, the themes, and nothing from the network."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+import tensorviz as tv
+from tensorviz.trace import Trace
+
+BUTTONS = ("First step", "Previous step", "Play / Pause", "Next step", "Last step", "Previous breakpoint", "Next breakpoint")
+TABS = ("Node", "Shares", "Saved values", "Check", "Source", "Findings")
+
+
+def broadcast() -> Trace:
+    X = tv.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+    b = tv.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    L = ((X + b) ** 2).sum()
+    return L.backward()
+
+
+def shared() -> Trace:
+    x = tv.tensor(3.0, requires_grad=True)
+    y = x * x + x
+    return y.backward()
+
+
+def routed() -> Trace:
+    A = tv.tensor([[0.2, 1.5, 1.5, -0.3], [-np.inf, 0.7, 2.1, 0.4], [3.0, -1.2, 0.8, 2.9]], requires_grad=True)
+    w = tv.tensor([1.0, -2.0, 0.5], requires_grad=True)
+    m = A.max(axis=1)
+    L = w @ m
+    return L.backward()
+
+
+@pytest.fixture
+def show(open_page, tmp_path):
+    """``show(trace, step=..., theme=...)``: the trace's page, open; gives the stepper by its accessible name."""
+    count = 0
+
+    def show_(trace: Trace, *, width: int = 1280, color_scheme: str = "light", **options) -> Locator:
+        nonlocal count
+        count += 1
+        path = tmp_path / f"page{count}.html"
+        trace.to_html(path, **options)
+        page: Page = open_page(path, width=width, color_scheme=color_scheme)
+        return page.get_by_role("region", name="Backward pass debugger")
+
+    return show_
+
+
+def at(stepper: Locator, step: int) -> None:
+    expect(stepper).to_have_attribute("data-step", str(step))
+
+
+def step_of(trace: Trace, kind: str, name: str, which: int = 0) -> int:
+    return [k for k, s in enumerate(trace.steps) if s.kind == kind and trace.nodes[s.node].name == name][which]
+
+
+def test_every_control_has_its_name_and_does_what_it_says(show):
+    stepper = show(broadcast())
+    at(stepper, 0)
+    for name in BUTTONS:
+        expect(stepper.get_by_role("button", name=name, exact=True)).to_be_visible()
+    for name in TABS:
+        expect(stepper.get_by_role("tab", name=name, exact=True)).to_be_visible()
+    expect(stepper.get_by_role("slider", name="Step")).to_have_value("1")
+    expect(stepper.get_by_role("searchbox", name="Find node")).to_be_visible()
+    graph = stepper.get_by_label("Computation graph")
+    expect(graph.get_by_role("button", name="leaf X (2, 3)")).to_be_visible()
+    expect(graph.get_by_role("button", name="sum L ()")).to_be_attached()
+    stepper.get_by_role("button", name="Next step").click()
+    at(stepper, 1)
+    stepper.get_by_role("button", name="Last step").click()
+    at(stepper, 10)
+    stepper.get_by_role("button", name="Previous step").click()
+    at(stepper, 9)
+    stepper.get_by_role("button", name="Previous breakpoint").click()
+    at(stepper, 7)
+    expect(stepper.get_by_role("status")).to_have_text(re.compile(r"^Step 8 of 11: Forward copied b along axis 0"))
+    stepper.get_by_role("button", name="First step").click()
+    at(stepper, 0)
+
+
+def test_the_keyboard_reaches_everything(show):
+    stepper = show(broadcast())
+    stepper.focus()
+    press = stepper.page.keyboard.press
+    for key, step in (("ArrowRight", 1), ("End", 10), ("ArrowLeft", 9), ("Home", 0), ("Shift+ArrowRight", 7), ("Shift+ArrowLeft", 7)):
+        press(key)
+        at(stepper, step)
+    press("/")
+    stepper.page.keyboard.type("add")
+    press("Enter")
+    expect(stepper.get_by_role("tabpanel")).to_contain_text("X + b")
+    expect(stepper.locator("[data-node][data-selected]")).to_have_attribute("data-node", "2")
+    press("Escape")
+    press("Escape")
+    expect(stepper.locator("[data-node][data-selected]")).to_have_count(0)
+    press("?")
+    expect(stepper.get_by_role("dialog", name="Keys and marks")).to_be_visible()
+    press("Escape")
+    expect(stepper.get_by_role("dialog", name="Keys and marks")).to_be_hidden()
+    stepper.locator("[data-node='0']").focus()
+    press("ArrowDown")
+    expect(stepper.locator("[data-node='1']")).to_be_focused()
+    press("Enter")
+    expect(stepper.get_by_role("tabpanel")).to_contain_text("leaf · (3,)")
+
+
+def test_the_slider_steps_with_the_arrow_keys_and_reads_its_sentence(show):
+    stepper = show(broadcast())
+    slider = stepper.get_by_role("slider", name="Step")
+    slider.focus()
+    stepper.page.keyboard.press("ArrowRight")
+    at(stepper, 1)
+    slider.fill("8")
+    at(stepper, 7)
+    assert "summed over axes 0" in (slider.get_attribute("aria-valuetext") or "")
+
+
+def test_playing_goes_to_the_end_by_itself(show):
+    stepper = show(shared())
+    stepper.get_by_role("combobox", name="Speed").select_option("8")
+    stepper.get_by_role("button", name="node", exact=True).click()
+    play = stepper.get_by_role("button", name="Play / Pause")
+    play.click()
+    at(stepper, len(shared().steps) - 1)
+    expect(play).to_have_attribute("aria-pressed", "false")
+
+
+def test_at_an_unbroadcast_the_axes_are_named_and_the_sum_is_spelled_out(show):
+    trace = broadcast()
+    stepper = show(trace, step=step_of(trace, "unbroadcast", "b"))
+    panel = stepper.get_by_role("tabpanel")
+    expect(panel).to_contain_text("summed over axes 0: (2, 3) becomes (3,)")
+    expect(panel).to_contain_text("2.2 + 8.2 = 10.4")
+    expect(panel).to_contain_text("axis 0 is dropped")
+    expect(stepper.locator("[data-edge][data-active]")).to_have_attribute("data-edge", "2:1")
+    expect(stepper.locator("[data-node][data-active]")).to_have_attribute("data-node", "1")
+
+
+def test_at_a_fork_the_ledger_holds_each_share_and_the_running_sum(show):
+    trace = shared()
+    stepper = show(trace, step=step_of(trace, "accumulate", "x", 2))
+    stepper.get_by_role("tab", name="Shares").click()
+    rows = stepper.get_by_role("table", name="Ledger of ∂x").locator("tbody tr")
+    expect(rows).to_have_count(3)
+    shares = trace.node("x").shares
+    for row, share in zip(rows.all(), shares, strict=True):
+        expect(row.locator("td").nth(3)).to_have_text(f"{share.value:g}")
+        expect(row.locator("td").nth(4)).to_have_text(f"{share.total:g}")
+    expect(stepper.get_by_role("tabpanel")).to_contain_text("∂x = 7")
+
+
+def test_at_a_max_the_winners_are_ringed_with_their_fractions(show):
+    trace = routed()
+    stepper = show(trace, step=step_of(trace, "accumulate", "A"))
+    cells = stepper.get_by_role("table", name="routing mask").locator("td")
+    won = [i for i in range(12) if cells.nth(i).get_attribute("data-won") is not None]
+    assert won == [1, 2, 6, 8]
+    assert "½" in cells.nth(1).inner_text()
+    expect(stepper.get_by_role("tabpanel")).to_contain_text("4 of 12 selected")
+    stepper.get_by_role("tab", name="Check").click()
+    expect(stepper.get_by_role("tabpanel")).to_contain_text("nonsmooth")
+
+
+def test_the_source_line_and_the_expression_are_marked(show):
+    trace = broadcast()
+    stepper = show(trace, step=step_of(trace, "unbroadcast", "b"))
+    source = stepper.get_by_label("Source lines")
+    expect(source.locator(".tv-now")).to_contain_text("L = ((X + b) ** 2).sum()")
+    expect(source.locator("mark")).to_have_text("X + b")
+
+
+@pytest.mark.parametrize(
+    ("theme", "system", "dark"), [("auto", "dark", True), ("auto", "light", False), ("light", "dark", False), ("dark", "light", True)]
+)
+def test_the_theme_follows_the_system_unless_forced(show, theme, system, dark):
+    stepper = show(broadcast(), theme=theme, color_scheme=system)
+    colour = stepper.evaluate("e => getComputedStyle(e).backgroundColor")
+    assert colour == ("rgb(21, 24, 28)" if dark else "rgb(255, 255, 255)")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "cs231n"])
+def test_text_is_large_and_clear_enough(show, theme):
+    trace = broadcast()
+    stepper = show(trace, theme=theme, step=step_of(trace, "unbroadcast", "b"))
+    small = stepper.evaluate(SMALL_OR_PALE)
+    assert small == []
+
+
+SMALL_OR_PALE = """root => {
+  const luminance = c => { const [r, g, b] = c.map(v => v / 255).map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const probe = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const rgba = css => { probe.clearRect(0, 0, 1, 1); probe.fillStyle = css; probe.fillRect(0, 0, 1, 1); return [...probe.getImageData(0, 0, 1, 1).data]; };
+  const behind = e => { for (; e; e = e.parentElement) { const c = rgba(getComputedStyle(e).backgroundColor); if (c[3] > 250) return c.slice(0, 3); } return [255, 255, 255]; };
+  const found = [];
+  for (const e of root.querySelectorAll('*')) {
+    if (e.closest('svg') || ![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || !e.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+    const style = getComputedStyle(e);
+    if (e.matches('.tv-hidden, option') || e.closest('[aria-disabled]')) continue;
+    if (parseFloat(style.fontSize) < 12) found.push(`${e.className || e.tagName} is ${style.fontSize}`);
+    const [a, b] = [luminance(rgba(style.color).slice(0, 3)), luminance(behind(e))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) found.push(`${e.className || e.tagName} "${e.textContent.slice(0, 20)}" has contrast ${((a + 0.05) / (b + 0.05)).toFixed(2)}`);
+  }
+  for (const e of root.querySelectorAll('svg text')) if (parseFloat(getComputedStyle(e).fontSize) < 12) found.push(`${e.getAttribute('class')} is ${getComputedStyle(e).fontSize}`);
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 900])
+def test_nothing_is_wider_than_the_stepper_and_nothing_moves_while_stepping(show, width):
+    stepper = show(routed(), width=width)
+    size = stepper.bounding_box()
+    places = stepper.evaluate(PLACES)
+    for _ in range(len(routed().steps) - 1):
+        stepper.page.keyboard.press("ArrowRight") if stepper.evaluate("e => e.contains(document.activeElement)") else stepper.press("ArrowRight")
+        assert stepper.evaluate(PLACES) == places
+    assert stepper.bounding_box() == size
+    assert (
+        stepper.evaluate(
+            "e => [...e.querySelectorAll('.tv-bar, .tv-timeline, .tv-tabs')].filter(p => p.scrollWidth > p.clientWidth + 1).map(p => p.className)"
+        )
+        == []
+    )
+
+
+PLACES = """e => [...e.querySelectorAll('.tv-bar, .tv-timeline, .tv-caption, .tv-graph-pane, .tv-source, .tv-inspector')].map(p => {
+  const r = p.getBoundingClientRect(); return [p.className, r.x, r.y, r.width, r.height].join(' '); })"""
+
+
+def test_less_motion_is_respected(show):
+    stepper = show(broadcast())
+    stepper.page.emulate_media(reduced_motion="reduce")
+    assert stepper.locator(".tv-handle").evaluate("e => getComputedStyle(e).transitionDuration") == "0s"
+
+
+def test_hostile_names_stay_text(show):
+    evil = "<img src=x onerror=alert(1)></script>"
+    x = tv.tensor(2.0, requires_grad=True, name=evil)
+    y = x * x
+    stepper = show(y.backward(), title=evil)
+    expect(stepper.get_by_role("tabpanel")).to_be_visible()
+    assert stepper.page.locator("img").count() == 0
+    assert stepper.page.title() == evil
