@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -92,17 +91,14 @@ class Program:
         """The ids of the results that depend on some nodes, in forward order, those nodes left out."""
         start = set(ids)
         seen = set(start)
-        heap = sorted(start)
-        found = []
-        while heap:
-            i = heapq.heappop(heap)
-            if i not in start:
-                found.append(i)
-            for c in self.consumers[i]:
+        stack = list(start)
+        consumers = self.consumers
+        while stack:
+            for c in consumers[stack.pop()]:
                 if c not in seen:
                     seen.add(c)
-                    heapq.heappush(heap, c)
-        return found
+                    stack.append(c)
+        return sorted(seen - start)
 
     def run(self, replaced: Mapping[int, Any], order: Sequence[int]) -> dict[int, Any]:
         """The values of the replaced nodes and of ``order`` (as :meth:`downstream` gives it); the others are at the recorded point."""

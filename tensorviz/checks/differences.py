@@ -178,6 +178,11 @@ def judge(problem: Problem, analytic: Floats, x: Floats, scale: float, room: Flo
         todo = np.arange(n)
     else:
         todo = _set_aside(problem, analytic, x, verdict, reason)
+        lost = np.flatnonzero(~np.isfinite(analytic) & np.isfinite(x) & ~problem.undefined)
+        if len(lost):  # no judgement, but worth showing: what the gradient would have been
+            h = rounded(np.minimum(FIRST * np.where(size[lost] > 0, size[lost], scale), room[lost] / 2))
+            pair = problem.pairs(lost, h)
+            numeric[lost] = np.where(pair.bad_plus | pair.bad_minus, np.nan, (pair.plus + pair.minus) / (2 * h))
     if not len(todo):
         return Judged(numeric, verdict, reason)
     reach = np.where(size[todo] > scale * 2.0**-20, size[todo], scale)

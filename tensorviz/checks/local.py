@@ -106,7 +106,7 @@ def _compare(subject: Subject, node: TraceNode, slot: int, named: str, share: Fl
     stacked = tuple([j == slot for j in range(len(operands))])
     base = shaped(x)
     room = _room(op, slot, x)
-    cost = subject.cost(node.id)
+    cost = subject.costs[node.id]
     axes = _elementwise_axes(op, shaped, x, base)
     if axes is not None:
         judged, where, analytic, note = along(Everywhere(shaped, x, weights, axes, base), share, x, room, ruler)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,10 @@ from tensorviz.checks.differences import CODE, Floats, Judged
 from tensorviz.checks.problems import Moved
 from tensorviz.checks.report import Block, block, single
 from tensorviz.checks.search import ALWAYS, DIRECTIONS, SAMPLES, along
-from tensorviz.checks.subject import Subject, agrees, title
+from tensorviz.checks.subject import OVERHEAD, Subject, agrees, title
+
+CALL = 20 * OVERHEAD
+"""What running one op on a stack of operands takes beside the rows: about twenty microseconds."""
 
 
 def check_total(subject: Subject, i: int) -> list[Block]:
@@ -35,11 +39,12 @@ def check_total(subject: Subject, i: int) -> list[Block]:
     return [block(i, "sum", None, title(node), node.shape, wrong, node.cotangent.reshape(-1)[wrong].astype(np.float64), judged, subject.ruler)]
 
 
-def price(subject: Subject, i: int) -> float:
-    """What the global check of node ``i`` costs, in array elements computed."""
-    one = 2 * sum(subject.cost(j) for j in subject.exact.downstream([i]))
+def price(subject: Subject, i: int, downstream: Sequence[int]) -> float:
+    """What the global check of node ``i`` costs, in array elements computed, if these are the results downstream of it."""
+    one = 2 * sum([subject.costs[j] for j in downstream])
     n = subject.nodes[i].value.size
-    return one * (n if n <= ALWAYS or n * one <= subject.budget else DIRECTIONS * 2 + SAMPLES)
+    rows = 2 * (n if n <= ALWAYS or n * one <= subject.budget else DIRECTIONS + SAMPLES) + 1
+    return float(sum([CALL + rows * subject.nodes[j].value.size for j in downstream]))
 
 
 def check_gradient(subject: Subject, i: int) -> list[Block]:
@@ -70,7 +75,7 @@ def check_gradient(subject: Subject, i: int) -> list[Block]:
     base = np.concatenate([np.asarray(program.values[r], dtype=np.float64).reshape(-1) for r in roots])
     load = sum(subject.nodes[j].value.size for j in order)
     room = np.full(x.size, np.inf)
-    cost = 2 * sum(subject.cost(j) for j in order)
+    cost = 2 * sum([subject.costs[j] for j in order])
     gradient = node.cotangent.astype(np.float64)
     judged, where, analytic, note = along(problem, gradient, x, room, subject.ruler, cost=cost, budget=subject.budget, rng=lambda: subject.rng(2, i))
     return [block(i, "global", None, named, x.shape, where, analytic, judged, subject.ruler, note)]

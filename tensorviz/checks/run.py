@@ -12,8 +12,9 @@ import numpy as np
 
 from tensorviz.checks.differences import CODE, Ruler
 from tensorviz.checks.local import check_rule
-from tensorviz.checks.replayed import check_gradient, check_total, price
+from tensorviz.checks.replayed import CALL, check_gradient, check_total, price
 from tensorviz.checks.report import Block, CheckReport, single
+from tensorviz.checks.search import DIRECTIONS, SAMPLES
 from tensorviz.checks.subject import Subject, title
 from tensorviz.engine.op import REGISTRY
 from tensorviz.errors import CheckError, TensorvizError
@@ -21,8 +22,10 @@ from tensorviz.trace import Trace, TraceData
 
 BUDGET = 2.0**18
 """Array elements that may be computed for one array before it is sampled instead: about a millisecond's work."""
-WHOLE = 2.0**14
-"""How many budgets all global checks together may take: about twenty seconds. Beyond it leaves go first, the rest is skipped, and said to be."""
+WHOLE = 2.0**11
+"""How many budgets all global checks together may take: about three seconds. Beyond it leaves go first, the rest is skipped, and said to be."""
+_SMALL = 500
+"""Up to so many nodes it is found out what lies downstream of each before the work is laid out."""
 
 Kind = Literal["local", "sum", "global"]
 Progress = Callable[[int, int], Any]
@@ -151,7 +154,7 @@ def _jobs(subject: Subject, chosen: list[int], allowance: float) -> tuple[list[J
     picked = set(chosen)
     rules = picked | {c for i in chosen for c in subject.exact.consumers[i]}
     reached = [i for i in chosen if nodes[i].shares]
-    prices = {i: price(subject, i) for i in reached} if len(nodes) <= 2000 else _bounds(subject, reached)
+    prices = {i: price(subject, i, subject.exact.downstream([i])) for i in reached} if len(nodes) <= _SMALL else _bounds(subject, reached)
     spent, affordable = 0.0, set()
     for i in sorted(reached, key=lambda i: (nodes[i].kind == "op", prices[i])):
         spent += prices[i]
@@ -165,14 +168,15 @@ def _jobs(subject: Subject, chosen: list[int], allowance: float) -> tuple[list[J
             jobs.append(Job("sum", i))
             if i in affordable:
                 jobs.append(Job("global", i))
-    reason = "too much to replay: all global checks together would pass 2**14 budgets; name it in nodes=, or raise budget="
+    reason = "too much to replay: all global checks together would pass 2**11 budgets; name it in nodes=, or raise budget="
     return jobs, [single(i, "global", None, title(nodes[i]), "skipped", reason) for i in reached if i not in affordable]
 
 
 def _bounds(subject: Subject, ids: list[int]) -> dict[int, float]:
     """Prices of a large graph, from above: as if everything younger lay downstream."""
-    younger = np.cumsum([subject.cost(n.id) for n in reversed(subject.nodes)])[::-1]
-    return {i: float(2 * younger[i] * min(subject.nodes[i].value.size, 6)) for i in ids}
+    sizes = np.array([n.value.size for n in subject.nodes], dtype=float)
+    younger = np.cumsum(sizes[::-1])[::-1]
+    return {i: CALL * (len(sizes) - i) + 2 * younger[i] * min(sizes[i], DIRECTIONS + SAMPLES) for i in ids}
 
 
 def _here(subject: Subject, jobs: Sequence[Job], tell: Progress | None) -> list[Block]:

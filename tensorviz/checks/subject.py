@@ -55,9 +55,11 @@ class Subject:
         """Every float in the record is a float64."""
         return all(n.value.dtype == np.float64 for n in self.nodes if n.value.dtype.kind == "f")
 
-    def cost(self, i: int) -> int:
-        """What running node ``i``'s op takes, in array elements."""
-        return OVERHEAD + self.nodes[i].value.size + sum(self.nodes[j].value.size for j in self.nodes[i].inputs)
+    @cached_property
+    def costs(self) -> list[int]:
+        """What running each node's op once takes, in array elements."""
+        sizes = [n.value.size for n in self.nodes]
+        return [OVERHEAD + sizes[n.id] + sum([sizes[j] for j in n.inputs]) for n in self.nodes]
 
     def rerun(self, i: int) -> tuple[str, str] | None:
         """Run the op of node ``i`` once more on the recorded operands; what is wrong with it as a subject of differences, if anything."""
@@ -91,11 +93,12 @@ class Subject:
 
     def reruns(self, order: list[int]) -> tuple[str, str] | None:
         """The first trouble among some results."""
-        for i in order:
-            found = self.rerun(i)
-            if found is not None:
-                return found
-        return None
+        if len(self._known) < len(self.nodes):
+            for n in self.nodes:
+                if n.kind == "op":
+                    self.rerun(n.id)
+            self._known = set(range(len(self.nodes)))
+        return next((self.trouble[i] for i in order if i in self.trouble), None) if self.trouble else None
 
     def rng(self, *key: int) -> np.random.Generator:
         """Random numbers that depend on the seed and on what is checked, not on the order or the process in which it is."""

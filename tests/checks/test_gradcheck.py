@@ -130,6 +130,11 @@ def test_nan_is_never_green():
     assert not gradcheck(lambda p: p.sum(), np.array([1.0, np.nan])).ok
 
 
+def test_beside_a_gradient_that_is_nan_stands_what_it_would_have_been():
+    report = gradcheck(lambda p: np.where(p > 1.0, np.sqrt(p), p * 3.0).sum(), np.array([0.0, 4.0]))
+    assert report.kind == "undefined" and np.isnan(report.worst.analytic) and report.worst.numeric == pytest.approx(3.0)
+
+
 def test_new_random_numbers_at_each_call_are_nondeterministic():
     rng = np.random.default_rng(0)
     report = gradcheck(lambda p: (p * (rng.random(p.shape) > 0.05)).sum(), np.arange(1.0, 30.0))
