@@ -33,8 +33,7 @@ def array_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     """``np.sum(x, axis=0)``: our function of the same signature."""
     ours = FUNCTIONS.get(func)
     if ours is None:
-        module = getattr(func, "__module__", "numpy")
-        path = "np.linalg." if module == "numpy.linalg" else "np."
+        path = {"numpy.linalg": "np.linalg.", "numpy.fft": "np.fft."}.get(getattr(func, "__module__", ""), "np.")
         raise NoRuleError(_no_rule(f"{path}{func.__name__}", func.__name__))
     return ours(*args, **kwargs)
 
