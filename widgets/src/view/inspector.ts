@@ -14,6 +14,8 @@ import { unbroadcast } from "./unbroadcast";
 import { checkPane, chip, sign } from "./verdict";
 
 const TABS = ["Node", "Shares", "Saved values", "Check", "Source", "Findings"] as const;
+const ALL = 40; // rows of the ledger where it has the whole pane
+
 type Tab = (typeof TABS)[number];
 
 export function inspector(context: Context): Pane {
@@ -58,7 +60,7 @@ export function inspector(context: Context): Pane {
       case "Node":
         return nodePane(context, id);
       case "Shares":
-        return [heading(context, id), ledger(context, id), ...sent(context, id)];
+        return [heading(context, id), ledger(context, id, ALL), ...sent(context, id)];
       case "Saved values":
         return [heading(context, id), savedPane(context)];
       case "Check":

@@ -4,16 +4,17 @@ import { axes, shape } from "../format";
 import { shortTitle } from "../step";
 import type { Context } from "./context";
 import { brief } from "./cells";
-import { meanings, symbols } from "./formula";
+import { meanings, symbols, wrapped } from "./formula";
 
 const WIDTH = 84;
-const MOST = 40; // rows: of a node that is used more often, those around the step are shown
+const FEW = 6; // rows beside other things: of a node that is used more often, those around the step are shown
 
-export function ledger({ rec, steps, store }: Context, id: number): HTMLElement {
+/** At most `most` rows, those around the step. */
+export function ledger({ rec, steps, store }: Context, id: number, most = FEW): HTMLElement {
   const { step } = store.now;
   const node = rec.header.nodes[id];
   const list = node?.shares ?? [];
-  const name = shortTitle(rec, id, 20);
+  const name = wrapped(shortTitle(rec, id, 20));
   const seeded = rec.header.roots.includes(id);
   const title = h(
     "h3",
@@ -48,8 +49,8 @@ export function ledger({ rec, steps, store }: Context, id: number): HTMLElement 
   const high = Math.max(0, ...totals);
   const x = (v: number) => 6 + ((v - low) / (high - low || 1)) * (WIDTH - 12);
   const arrived = steps.total(id, step)?.shares ?? 0;
-  const from = list.length <= MOST ? 0 : Math.max(0, Math.min(list.length - MOST, arrived - MOST / 2));
-  const to = Math.min(list.length, from + MOST);
+  const from = list.length <= most ? 0 : Math.max(0, Math.min(list.length - most, arrived - Math.ceil(most / 2)));
+  const to = Math.min(list.length, from + most);
   const columns = drawn ? 6 : 5;
   const more = (count: number, where: string) =>
     count > 0 && h("tr", {}, h("td", { colspan: columns, class: "tv-dim" }, `… ${count} ${where}`));
