@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class TensorvizError(Exception):
     """Base of all; catch it to catch everything that tensorviz raises on purpose."""
@@ -72,6 +74,9 @@ class StateError(TensorvizError, ValueError, RuntimeError):
 
 class CheckError(TensorvizError, AssertionError):
     """``gradcheck`` found a gradient that finite differences contradict."""
+
+    report: Any = None
+    """The :class:`tensorviz.CheckReport`; None where an argument was refused before anything was checked."""
 
 
 class MissingExtraError(TensorvizError, ImportError):

@@ -58,7 +58,7 @@ def gradcheck(
         report = _Call(f, inputs, ruler).report()
     if raise_exception and not report.ok:
         error = CheckError(str(report))
-        error.report = report  # type: ignore[attr-defined]
+        error.report = report
         raise error
     return report
 

@@ -106,10 +106,7 @@ def stale_grad(data: TraceData) -> Iterator[Finding]:
             old = float(np.linalg.norm(step.before.astype(float).ravel()))
             new = float(np.linalg.norm(n.cotangent.astype(float).ravel())) if n.cotangent is not None else 0.0
             why = f"{n.title}.grad was not empty before this pass: it held an earlier gradient (norm {old:.4g}), and this pass's (norm {new:.4g}) was added to it."
+            call = "optimizer.zero_grad() (or model.zero_grad())" if n.kind == "parameter" else f"{n.name or 'x'}.zero_grad()"
             yield finding(
-                "stale-grad",
-                "backward",
-                n,
-                why,
-                f"Call {n.name or 'x'}.zero_grad() before backward, unless the gradients of several passes are meant to add up.",
+                "stale-grad", "backward", n, why, f"Call {call} before backward, unless the gradients of several passes are meant to add up."
             )

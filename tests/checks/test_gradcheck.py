@@ -40,6 +40,12 @@ def test_a_wrong_rule_raises_with_the_report_and_the_node():
     assert report.worst.operand == 1 and report.trace.nodes[report.blame].op == "gradcheck_wrong"
 
 
+def test_an_argument_that_is_refused_raises_without_a_report():
+    with pytest.raises(CheckError, match="eps is a positive number") as caught:
+        tv.gradcheck(np.tanh, A, eps=-1.0)
+    assert caught.value.report is None
+
+
 def test_rows_hold_derivatives_of_the_weighted_sum_and_one_number_has_weight_one():
     report = gradcheck(lambda a: (a * a).sum(), np.array([3.0, -1.0]))
     assert [r.analytic for r in report.rows] == [6.0, -2.0]

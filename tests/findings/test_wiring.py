@@ -45,6 +45,14 @@ def test_a_gradient_left_over_from_an_earlier_pass_is_stale():
     assert "norm 4.472" in finding.why and "w.zero_grad()" in finding.remedy
 
 
+def test_a_stale_gradient_of_a_models_parameter_is_the_optimizers_to_clear():
+    model = tv.nn.Linear(2, 1, rng=0)
+    for _ in range(2):
+        trace = model(np.ones((1, 2))).sum().backward()
+    remedies = {f.remedy for f in trace.findings() if f.kind == "stale-grad"}
+    assert len(remedies) == 1 and remedies.pop().startswith("Call optimizer.zero_grad() (or model.zero_grad()) before backward")
+
+
 def test_no_stale_gradient_after_zero_grad():
     w = tv.tensor([1.0, 2.0], requires_grad=True)
     (w * w).sum().backward()
