@@ -14,7 +14,7 @@ try:
     import anywidget
     import traitlets
 except ImportError as error:  # pragma: no cover - a plain install brings both
-    raise MissingExtraError("the stepper needs anywidget and ipywidgets: pip install anywidget ipywidgets") from error
+    raise MissingExtraError("the stepper needs anywidget and ipywidgets, which come with: pip install tensorviz-backward") from error
 
 
 class Stepper(anywidget.AnyWidget):
