@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from types import FrameType
 from typing import Any
@@ -11,16 +12,21 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine import tensor as tensors
-from tensorviz.engine.graph import Changed, Node, user_frame
+from tensorviz.engine.graph import Changed, Node, local, user_frame
 from tensorviz.engine.record import Pass, Write, names_in, source_of
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import can_grow, unbroadcast
-from tensorviz.errors import GraphError, InPlaceError, RuleError, SeedError
+from tensorviz.errors import Breakpoint, GraphError, InPlaceError, RuleError, SeedError
 from tensorviz.trace import Trace
+
+Look = Callable[[Node, Mapping[Node, Any]], None]
+"""Called after a node's rule has run, with the node and what its operands had received before."""
 
 
 def backward(roots: Sequence[Tensor], gradients: Sequence[Any] | None = None, *, record: bool = True, frame: FrameType | None = None) -> Trace | None:
     """One backward pass from several roots; adds to ``.grad`` of the leaves and returns the recorded Trace (None with ``record=False``).
+
+    If a rule raises, no ``.grad`` has changed, and the exception carries the record of the pass up to there as ``.trace``.
 
     >>> from tensorviz import tensor
     >>> x = tensor([1.0, 2.0], requires_grad=True)
@@ -44,7 +50,16 @@ def backward(roots: Sequence[Tensor], gradients: Sequence[Any] | None = None, *,
     if paused:
         gc.disable()
     try:
-        sweep(ops, totals, pulled)
+        if local.watchers:
+            started = Pass(nodes, seeds, ops, pulled, [], names_in(frame if frame is not None else user_frame(2)), complete=False)
+            sweep_watched(started, totals, local.watchers)
+        else:
+            sweep(ops, totals, pulled)
+    except Exception as error:
+        if not isinstance(error, Breakpoint):  # which has its own
+            names = names_in(frame if frame is not None else user_frame(2))
+            error.trace = Trace(Pass(nodes, seeds, ops, pulled, [], names, complete=False).build)  # type: ignore[attr-defined]
+        raise
     finally:
         if paused:
             gc.enable()
@@ -143,12 +158,22 @@ def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, 
         except Exception as error:
             error.add_note(f"raised by the backward rule of {describe(node)}")
             raise
-        pulled.append(shares)
-        if not node.same:
-            shares = [share if share is None else fit(node, slot, share) for slot, share in enumerate(shares)]
-        for inp, share in zip(node.inputs, shares, strict=True):
+        fitted = shares if node.same else [share if share is None else fit(node, slot, share) for slot, share in enumerate(shares)]
+        for inp, share in zip(node.inputs, fitted, strict=True):
             if share is not None:
                 totals[inp] = totals[inp] + share if inp in totals else share
+        pulled.append(shares)
+
+
+def sweep_watched(started: Pass, totals: dict[Node, Any], watchers: Sequence[Callable[[Pass], Look]]) -> None:
+    """The same, rule by rule, each followed by a look at what it sent. A watcher is asked once per pass for its look, and stops the pass by raising."""
+    looks = [watch(started) for watch in watchers]
+    pulled: Any = started.pulled
+    for node in started.ops:
+        before = {inp: totals.get(inp) for inp in node.inputs}
+        sweep((node,), totals, pulled)
+        for look in looks:
+            look(node, before)
 
 
 def fit(node: Node, slot: int, share: Any) -> Any:
@@ -203,8 +228,17 @@ def _place(changed: Changed) -> Any:
     return locate(changed.code, changed.lasti)
 
 
+_writing = threading.Lock()
+"""Held while gradients are written: threads that share a leaf read its ``.grad``, add and write, and none may come in between."""
+
+
 def write_gradients(nodes: Sequence[Node], totals: dict[Node, Any]) -> list[Write]:
-    """Add to ``.grad`` of the leaves (and of results that retain theirs), in arrays of their own."""
+    """Add to ``.grad`` of the leaves (and of results that retain theirs), in arrays of their own; one pass after the other where threads share leaves."""
+    with _writing:
+        return _written(nodes, totals)
+
+
+def _written(nodes: Sequence[Node], totals: dict[Node, Any]) -> list[Write]:
     writes = []
     for node in nodes:
         total = totals.get(node)
