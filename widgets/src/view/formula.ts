@@ -43,7 +43,7 @@ export function meanings(rec: Recording, consumer: number): Map<string, Meaning>
     const from = node.saved_from[name];
     const id = from === undefined ? -1 : from === -1 ? consumer : (node.inputs[from] ?? -1);
     out.set(name, {
-      title: id < 0 ? name : wrapped(shortTitle(rec, id, 20)),
+      title: id < 0 ? name : wrapped(shortTitle(rec, id, 12)),
       kind: "value",
       array: rec.array(index),
     });
@@ -52,10 +52,10 @@ export function meanings(rec: Recording, consumer: number): Map<string, Meaning>
     const id = node.inputs[slot];
     const input = id === undefined ? undefined : rec.header.nodes[id];
     if (input && id !== undefined)
-      out.set(name, { title: wrapped(shortTitle(rec, id, 20)), kind: "value", array: rec.array(input.value) });
+      out.set(name, { title: wrapped(shortTitle(rec, id, 12)), kind: "value", array: rec.array(input.value) });
   });
   const total = node.cotangent >= 0 ? node.cotangent : -1;
-  out.set("g", { title: `∂${wrapped(shortTitle(rec, consumer, 20))}`, kind: "gradient", array: rec.array(total) });
+  out.set("g", { title: `∂${wrapped(shortTitle(rec, consumer, 12))}`, kind: "gradient", array: rec.array(total) });
   return out;
 }
 

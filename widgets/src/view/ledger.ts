@@ -73,7 +73,7 @@ export function ledger({ rec, steps, store }: Context, id: number, most = FEW): 
       "tr",
       { "data-when": when, "aria-current": now ? "step" : null },
       h("td", {}, String(i + 1)),
-      h("td", { class: "tv-from" }, h("code", {}, shortTitle(rec, consumer, 16)), h("small", {}, `slot ${slot}`)),
+      h("td", { class: "tv-from" }, h("code", {}, shortTitle(rec, consumer, 12)), h("small", {}, `slot ${slot}`)),
       h(
         "td",
         {},
