@@ -34,8 +34,9 @@ from tensorviz.trace import Share, Source, Step, Trace, TraceNode
 
 if TYPE_CHECKING:
     from tensorviz import nn, optim
-    from tensorviz.checks import CheckReport, gradcheck
+    from tensorviz.checks import CheckReport, break_on, gradcheck
     from tensorviz.display import set_display
+    from tensorviz.errors import Breakpoint
     from tensorviz.findings import Finding
     from tensorviz.widgets.stepper import Stepper
     from tensorviz.wire import load
@@ -43,9 +44,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LATER = {
+    "Breakpoint": "tensorviz.errors",
     "CheckReport": "tensorviz.checks",
     "Finding": "tensorviz.findings",
     "Stepper": "tensorviz.widgets.stepper",
+    "break_on": "tensorviz.checks",
     "gradcheck": "tensorviz.checks",
     "load": "tensorviz.wire",
     "set_display": "tensorviz.display",
@@ -55,6 +58,7 @@ _PARTS = ("nn", "optim")
 """Parts of the package that are loaded so, too."""
 
 __all__ = [
+    "Breakpoint",
     "CheckReport",
     "Finding",
     "Share",
@@ -65,6 +69,7 @@ __all__ = [
     "Trace",
     "TraceNode",
     "backward",
+    "break_on",
     "debug",
     "draw",
     "enable_grad",

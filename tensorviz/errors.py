@@ -40,6 +40,30 @@ class InPlaceError(TensorvizError, RuntimeError):
 class RuleError(TensorvizError, RuntimeError):
     """An op's backward rule failed or returned something that is no gradient of its operand."""
 
+    trace: Any = None
+    """The record of the pass up to there, where a recorded pass was under way."""
+
+
+class Breakpoint(TensorvizError, RuntimeError):  # noqa: N818 - nothing went wrong: the pass was asked to stop here
+    """A live backward pass came to a point at which ``tv.break_on`` told it to stop."""
+
+    kind: str = ""
+    """What held: ``nan``, ``fork``, ..., ``op``, ``node``, ``norm`` or ``when``."""
+    node: int | None = None
+    """Id in ``trace`` of the node at fault or in question."""
+    op: str = ""
+    source: Any = None
+    """Where in the user's code that node was made."""
+    why: str = ""
+    trace: Any = None
+    """The record of the pass up to there (``trace.data.complete`` is False); no ``.grad`` was written."""
+    step: int = -1
+    """The step of ``trace.steps`` at which it held."""
+
+
+class BreakpointError(TensorvizError, ValueError):
+    """A breakpoint that is none."""
+
 
 class NoRuleError(TensorvizError, TypeError):
     """A NumPy function that has no rule."""

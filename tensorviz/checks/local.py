@@ -26,7 +26,7 @@ NOT_LINEAR = "the rule is not linear in the gradient that it receives: 1.75 time
 def check_rule(subject: Subject, i: int) -> list[Block]:
     """One block per operand of node ``i`` that gets a share, or should."""
     node = subject.nodes[i]
-    if node.kind != "op" or node.cotangent is None:
+    if node.kind != "op" or node.cotangent is None or not subject.finished(i):
         return []
     op = REGISTRY.get(node.op)
     blocks = []

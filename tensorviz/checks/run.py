@@ -153,7 +153,7 @@ def _jobs(subject: Subject, chosen: list[int], allowance: float) -> tuple[list[J
     nodes = subject.nodes
     picked = set(chosen)
     rules = picked | {c for i in chosen for c in subject.exact.consumers[i]}
-    reached = [i for i in chosen if nodes[i].shares]
+    reached = [i for i in chosen if nodes[i].shares and subject.finished(i)]
     prices = {i: price(subject, i, subject.exact.downstream([i])) for i in reached} if len(nodes) <= _SMALL else _bounds(subject, reached)
     spent, affordable = 0.0, set()
     for i in sorted(reached, key=lambda i: (nodes[i].kind == "op", prices[i])):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -22,7 +23,9 @@ class Subject:
 
     def __init__(self, data: TraceData, ruler: Ruler, budget: float, seed: int) -> None:
         self.data, self.ruler, self.budget, self.seed = data, ruler, budget, seed
-        self.nodes = data.nodes
+        self.nodes: Sequence[TraceNode] = data.nodes
+        self.pulled = None if data.complete else {step.node for step in data.steps if step.kind == "pull"}
+        """Of a pass that stopped: the nodes whose rule has run, so that their gradient was complete; None where all are."""
         self.sent: dict[int, dict[int, Share]] = {}
         for n in data.nodes:
             for share in n.shares:
@@ -60,6 +63,10 @@ class Subject:
         """What running each node's op once takes, in array elements."""
         sizes = [n.value.size for n in self.nodes]
         return [OVERHEAD + sizes[n.id] + sum([sizes[j] for j in n.inputs]) for n in self.nodes]
+
+    def finished(self, i: int) -> bool:
+        """The pass did not stop before node ``i``'s gradient was complete."""
+        return self.pulled is None or i in self.pulled
 
     def rerun(self, i: int) -> tuple[str, str] | None:
         """Run the op of node ``i`` once more on the recorded operands; what is wrong with it as a subject of differences, if anything."""

@@ -20,7 +20,7 @@ from tensorviz.errors import Breakpoint, GraphError, InPlaceError, RuleError, Se
 from tensorviz.trace import Trace
 
 Look = Callable[[Node, Mapping[Node, Any]], None]
-"""Called after a node's rule has run, with the node and what its operands had received before."""
+"""Called after a node's rule has run, with the node and what it and its operands had received before."""
 
 
 def backward(roots: Sequence[Tensor], gradients: Sequence[Any] | None = None, *, record: bool = True, frame: FrameType | None = None) -> Trace | None:
@@ -170,7 +170,7 @@ def sweep_watched(started: Pass, totals: dict[Node, Any], watchers: Sequence[Cal
     looks = [watch(started) for watch in watchers]
     pulled: Any = started.pulled
     for node in started.ops:
-        before = {inp: totals.get(inp) for inp in node.inputs}
+        before = {n: totals.get(n) for n in (node, *node.inputs)}
         sweep((node,), totals, pulled)
         for look in looks:
             look(node, before)

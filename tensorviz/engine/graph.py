@@ -35,6 +35,8 @@ class Mode:
 class _Local(threading.local):
     def __init__(self) -> None:
         self.mode = Mode()
+        self.watchers: tuple[Any, ...] = ()
+        """Who looks at every rule of a live backward pass of this thread; see :func:`tensorviz.engine.backward.sweep_watched`."""
 
 
 local = _Local()

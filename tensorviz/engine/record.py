@@ -40,8 +40,12 @@ class Pass:
         pulled: Sequence[tuple[Any, ...]],
         writes: Sequence[Write],
         names: dict[int, str],
+        *,
+        complete: bool = True,
     ) -> None:
         self.roots, self.seeds, self.ops, self.pulled, self.writes, self.names = roots, seeds, ops, pulled, writes, names
+        self.complete = complete and seeds is not None
+        """False: only the first rules have run, as many as there are entries in ``pulled``."""
 
     def build(self) -> TraceData:
         """The record: every node, share and step of the pass. No garbage is made, so the cycle collector need not search the growing record."""
@@ -70,7 +74,7 @@ class Pass:
             before = totals.get(i)
             totals[i] = seed if before is None else before + seed
             steps.append(("seed", i, None, _optional_array(before), _array(totals[i])))
-        for node, shares in zip(self.ops, self.pulled, strict=True):
+        for node, shares in zip(self.ops, self.pulled, strict=self.complete):
             if not shares:
                 continue
             consumer = ids[node]
@@ -107,7 +111,7 @@ class Pass:
             nodes=built,
             steps=tuple(Step(kind, i, share, before, after, "") for kind, i, share, before, after in steps),
             roots=tuple(ids[r] for r in self.roots),
-            complete=self.seeds is not None,
+            complete=self.complete,
             sources=_sources(nodes, built),
         )
 
@@ -157,7 +161,7 @@ class Pass:
 
     def _behind(self, origin: Node | None) -> tuple[str, ...]:
         """The leaves on the far side of a ``detach`` that this pass did not reach."""
-        if origin is None or self.seeds is None:
+        if origin is None or not self.complete:
             return ()
         reached = {n for node in self.ops for n in node.inputs}
         lost = [n for n in everything([origin]) if n.op is None and n.requires_grad and n not in reached]

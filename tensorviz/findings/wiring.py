@@ -57,8 +57,8 @@ def no_gradient(data: TraceData) -> Iterator[Finding]:
     for n in data.nodes:
         for i in set(n.inputs):
             users.setdefault(i, []).append(n)
-    if not any(n.cotangent is not None for n in data.nodes):
-        return  # backward has not run
+    if not data.complete:
+        return  # backward has not run, or stopped before it came to all
     for n in data.nodes:
         if n.kind in ("leaf", "parameter") and n.requires_grad and n.cotangent is None:
             stop = _stop(n, users)

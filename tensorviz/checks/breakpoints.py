@@ -1,0 +1,293 @@
+"""break_on: stops a live backward pass where something happens, with the record of the pass up to there. Imports the engine; no view or widget."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tensorviz.checks.differences import CODE, Ruler
+from tensorviz.checks.local import check_rule
+from tensorviz.checks.run import BUDGET, blame_text
+from tensorviz.checks.subject import Subject, title
+from tensorviz.engine.backward import fit
+from tensorviz.engine.graph import Node, local
+from tensorviz.engine.op import REGISTRY
+from tensorviz.engine.record import Pass, route
+from tensorviz.errors import Breakpoint, BreakpointError, NodeLookupError
+from tensorviz.trace import Share, Step, Trace, TraceNode, sum_axes
+
+KINDS = ("nan", "inf", "fork", "unbroadcast", "route", "check")
+
+
+@contextmanager
+def break_on(
+    *kinds: str,
+    op: str | Sequence[str] | None = None,
+    node: Any = None,
+    norm_above: float | None = None,
+    when: Callable[..., Any] | None = None,
+) -> Generator[None, None, None]:
+    """Stop a live ``backward`` inside the block at the first point where one of the conditions holds.
+
+    ``kinds``: ``"nan"`` and ``"inf"``, in a gradient; ``"fork"``, a node gets its second share; ``"unbroadcast"``, a share is
+    summed over axes; ``"route"``, an op selects who gets the gradient; ``"check"``, a rule that finite differences of its op
+    contradict. ``op``: names of ops, whose rule has run. ``node``: Tensors, names or ids (one or a list), as :meth:`Trace.node`
+    takes them: a result whose rule has run, a leaf that received a share. ``norm_above``: a gradient whose Euclidean norm
+    is above it. ``when``: a predicate called with each :class:`Step`, and with its :class:`TraceNode` if it takes two arguments.
+
+    The pass stops by raising :class:`tensorviz.errors.Breakpoint`, which names node, op, the user's line and why; its
+    ``.trace`` is the pass up to there, and no ``.grad`` has been written. Blocks nest; each holds for its own thread. The
+    passes inside ``tv.grad`` and its kin, and inside ``gradcheck``, run through. Raises :class:`BreakpointError` for a
+    condition that is none, and ``KeyError`` at the end of a block none of whose passes had a node of that name.
+
+    >>> import numpy as np, tensorviz as tv
+    >>> x = tv.tensor([0.0, 4.0], requires_grad=True, name="x")
+    >>> with tv.break_on("nan", "inf"), np.errstate(divide="ignore"):
+    ...     try:
+    ...         np.sqrt(x).sum().backward()
+    ...     except tv.Breakpoint as stop:
+    ...         print(stop.kind, stop.op, stop.why, x.grad)
+    inf sqrt 1 of 2 numbers in the share that sqrt sends to x is infinite None
+    """
+    watch = _Watch(kinds, op, node, norm_above, when)
+    before = local.watchers
+    local.watchers = (watch, *before)
+    try:
+        yield
+    finally:
+        local.watchers = before
+    watch.missed()
+
+
+class _Watch:
+    """The conditions of one block."""
+
+    def __init__(self, kinds: Sequence[str], op: Any, node: Any, norm_above: float | None, when: Callable[..., Any] | None) -> None:
+        for kind in kinds:
+            if kind not in KINDS:
+                raise BreakpointError(f"break_on: {kind!r} is none of {', '.join(KINDS)}{_like(kind, KINDS)}")
+        self.kinds = frozenset(kinds)
+        self.ops = frozenset() if op is None else frozenset([op] if isinstance(op, str) else op)
+        for name in self.ops:
+            if name not in REGISTRY:
+                raise BreakpointError(f"break_on: {name!r} is no op{_like(str(name), REGISTRY)}")
+        self.keys: list[Any] = [] if node is None else list(node) if isinstance(node, (list, tuple, set, frozenset)) else [node]
+        self.unknown: list[Any] = list(self.keys)
+        """Nodes that no pass has had yet."""
+        self.lost: NodeLookupError | None = None
+        self.limit = np.inf if norm_above is None else float(norm_above)
+        if not self.limit >= 0:
+            raise BreakpointError(f"break_on: norm_above is a number from 0 on, got {norm_above!r}")
+        if when is not None and not callable(when):
+            raise BreakpointError(f"break_on: when is a function of a Step, got {type(when).__name__}")
+        self.when = when
+        self.wants_node = when is not None and _takes_two(when)
+        if not (self.kinds or self.ops or self.keys or norm_above is not None or when):
+            raise BreakpointError(f"break_on: say where to stop: {', '.join(KINDS)}, op=, node=, norm_above= or when=")
+
+    def __call__(self, started: Pass) -> _Look:
+        return _Look(self, started)
+
+    def missed(self) -> None:
+        if self.unknown and self.lost is not None:
+            raise NodeLookupError(f"break_on: no pass in this block had that node: {self.lost}")
+
+
+class _Sent(NamedTuple):
+    """One share on its way, as the sweep sees it."""
+
+    slot: int
+    target: Node
+    local: Any
+    axes: tuple[int, ...]
+    value: Any
+    held: Any
+    """What the target had before; None if nothing."""
+    total: Any
+
+
+class _Look:
+    """One pass, looked at by one block's conditions after every rule."""
+
+    def __init__(self, watch: _Watch, started: Pass) -> None:
+        self.watch, self.started = watch, started
+        self.received: set[Node] = set()
+        self.wanted = self._wanted()
+        for root, seed in zip(started.roots, started.seeds or [], strict=True):
+            self._numbers(root, None, seed, "the seed")
+            self._ask(root, "seed", None, None, seed)
+
+    def __call__(self, node: Node, before: Mapping[Node, Any]) -> None:
+        shares = self.started.pulled[-1]
+        if not shares:
+            return
+        watch, name = self.watch, node.op.name  # type: ignore[union-attr]
+        self._ask(node, "pull", None, None, None)
+        sent = list(_sent(node, shares, before))
+        for s in sent:
+            self._share_sent(node, s)
+        if "check" in watch.kinds:
+            self._check(node, before[node], sent)
+        if name in watch.ops:
+            self._stop("op", f"the rule of {name} has run", node)
+        if node.uid in self.wanted:
+            self._stop("node", "its gradient is complete and its rule has run", node)
+
+    def _share_sent(self, node: Node, s: _Sent) -> None:
+        kinds, target, name = self.watch.kinds, s.target, node.op.name  # type: ignore[union-attr]
+        to = f"the share that {name} sends to {{target}}"
+        if s.axes:
+            if "unbroadcast" in kinds:
+                axes = f"ax{'i' if len(s.axes) == 1 else 'e'}s {', '.join(map(str, s.axes))}"
+                self._stop("unbroadcast", f"{to} is summed over {axes}: {np.shape(s.local)} becomes {np.shape(s.value)}", node, s, "unbroadcast")
+            self._ask(target, "unbroadcast", (node, s), None, None)
+        self._numbers(node, s, s.value, to)
+        if s.held is not None:
+            self._numbers(target, s, s.total, "the sum of the shares of {target}")
+        weights = route(node, s.slot) if "route" in kinds else None
+        if weights is not None:
+            self._stop("route", f"{name} selects: {np.count_nonzero(weights):,} of {weights.size:,} elements of {{target}} get a gradient", node, s)  # type: ignore[union-attr]
+        if "fork" in kinds and target in self.received:
+            self._stop("fork", "{target} gets its second share: it is used more than once, and the shares add up", target, s)
+        self.received.add(target)
+        if target.op is None and target.uid in self.wanted:
+            self._stop("node", f"{to} has arrived", target, s)
+        self._ask(target, "accumulate", (node, s), s.held, s.total)
+
+    def _numbers(self, node: Node, s: _Sent | None, value: Any, what: str) -> None:
+        """Stop if a gradient is as ``nan``, ``inf`` or ``norm_above`` say."""
+        kinds, limit = self.watch.kinds, self.watch.limit
+        array = np.asarray(value)
+        if ("nan" in kinds or "inf" in kinds) and not np.isfinite(array).all():
+            for kind, bad, word in (("nan", np.isnan(array), "NaN"), ("inf", np.isinf(array), "infinite")):
+                count = int(np.count_nonzero(bad))
+                if count and kind in kinds:
+                    of = f"{count:,} of {array.size:,} numbers in {what}" if array.size > 1 else what
+                    self._stop(kind, f"{of} {'is' if count == 1 else 'are'} {word}", node, s)
+        if limit < np.inf:
+            norm = float(np.linalg.norm(array.astype(float).ravel()))
+            if norm > limit:
+                self._stop("norm", f"{what} has norm {norm:.4g}, above {limit:.4g}", node, s)
+
+    def _check(self, node: Node, gradient: Any, sent: Sequence[_Sent]) -> None:
+        subject, i = self.subject, self.ids[node.uid]
+        nodes: list[TraceNode] = subject.nodes  # type: ignore[assignment]
+        nodes[i] = replace(nodes[i], cotangent=np.asarray(gradient))
+        subject.sent[i] = {s.slot: self._share(node, s) for s in sent}
+        wrong = [b for b in check_rule(subject, i) if b.code == CODE["mismatch"]]
+        if wrong:
+            self._stop("check", blame_text(subject.data, wrong, i), node)
+
+    def _ask(self, node: Node, kind: Any, sent: tuple[Node, _Sent] | None, before: Any, after: Any) -> None:
+        """Stop if ``when`` says so about a step."""
+        if self.watch.when is None:
+            return
+        made = self.forward.nodes[self.ids[node.uid]]
+        share = None if sent is None else self._share(*sent)
+        step = Step(kind, made.id, share, None if before is None else np.asarray(before), None if after is None else np.asarray(after), "")
+        if self.watch.when(step, made) if self.watch.wants_node else self.watch.when(step):
+            what = "a pull step" if kind == "pull" else f"{'an' if kind[0] in 'au' else 'a'} {kind} step"
+            self._stop("when", f"when= holds at {what}", node, None if sent is None else sent[1], kind)
+
+    def _stop(self, kind: str, why: str, node: Node, s: _Sent | None = None, step: str = "accumulate") -> None:
+        """Raise, with the record of the pass up to this rule."""
+        started = self.started
+        trace = Trace(
+            Pass(started.roots, started.seeds, started.ops[: len(started.pulled)], started.pulled, [], started.names, complete=False).build()
+        )
+        at = trace.nodes[self._id(trace, node)]
+        target = "" if s is None else title(trace.nodes[self._id(trace, s.target)])
+        stop = Breakpoint()
+        stop.kind, stop.node, stop.op, stop.source, stop.why, stop.trace = kind, at.id, at.op, at.source, why.replace("{target}", target), trace
+        stop.step = _step(trace, at.id, s, step)
+        where = f"\n  {at.source}" if at.source else ""
+        said = (
+            f"stopped at node {at.id} ({title(at)}): {stop.why}{where}\n"
+            f"  This is step {stop.step} of the record so far, in .trace of this exception; its .show(step={stop.step}) opens it. No .grad was written."
+        )
+        stop.args = (said,)
+        raise stop
+
+    def _id(self, trace: Trace, node: Node) -> int:
+        return next(n.id for n in trace.nodes if n.uid == node.uid)
+
+    def _share(self, node: Node, s: _Sent) -> Share:
+        ids = self.ids
+        arrays = np.asarray(s.local), s.axes, np.asarray(s.value), np.asarray(s.total)
+        return Share(ids[node.uid], s.slot, ids[s.target.uid], *arrays, route(node, s.slot))
+
+    def _wanted(self) -> set[int]:
+        """The uids of the nodes to stop at."""
+        found = set()
+        for key in self.watch.keys:
+            try:
+                found.add(self.forward.node(key).uid)
+            except NodeLookupError as error:
+                self.watch.lost = error
+            else:
+                self.watch.unknown = [k for k in self.watch.unknown if k is not key]
+        return found
+
+    @cached_property
+    def forward(self) -> Trace:
+        """The record of the graph alone, for ids and names; the ids are those of the record of the pass."""
+        return Trace(Pass(self.started.roots, None, [], [], [], self.started.names).build())
+
+    @cached_property
+    def ids(self) -> dict[int, int]:
+        return {n.uid: n.id for n in self.forward.nodes}
+
+    @cached_property
+    def subject(self) -> Subject:
+        """The graph as the local check wants it; a node's gradient is put in when its rule has run."""
+        subject = Subject(self.forward.data, Ruler(), BUDGET, 0)
+        subject.nodes = list(subject.nodes)
+        subject.pulled = None
+        return subject
+
+
+def _sent(node: Node, shares: Sequence[Any], before: Mapping[Node, Any]) -> Iterator[_Sent]:
+    """The shares that a rule sent, with what each found and left."""
+    held = dict(before)
+    for slot, share in enumerate(shares):
+        if share is None:
+            continue
+        target = node.inputs[slot]
+        value = fit(node, slot, share)
+        axes = sum_axes(np.shape(share), np.shape(value)) if np.shape(share) != np.shape(value) else ()
+        old = held[target]
+        held[target] = value if old is None else old + value
+        yield _Sent(slot, target, share, axes, value, old, held[target])
+
+
+def _step(trace: Trace, node: int, s: _Sent | None, step: str) -> int:
+    """The step of the last rule at which a condition held; the last one where it is about the rule as a whole."""
+    steps = trace.data.steps
+    if s is None and step != "accumulate":
+        return max(k for k, found in enumerate(steps) if found.kind == step and found.node == node)
+    if s is None:
+        return len(steps) - 1
+    return next(
+        k for k in range(len(steps) - 1, -1, -1) if (found := steps[k]).kind == step and found.share is not None and found.share.slot == s.slot
+    )
+
+
+def _takes_two(when: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(when).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    required = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
+    return len(required) >= 2
+
+
+def _like(name: str, names: Any) -> str:
+    close = difflib.get_close_matches(name, list(names), 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
