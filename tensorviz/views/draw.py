@@ -6,6 +6,8 @@ from os import PathLike
 from typing import Any
 
 from tensorviz.trace import Trace
+from tensorviz.views.animation import OPTIONS as ANIMATED
+from tensorviz.views.animation import to_animated_svg
 from tensorviz.views.svg import OPTIONS, refuse_unknown, to_svg
 
 
@@ -26,6 +28,10 @@ class Drawing:
     def to_svg(self, path: str | PathLike[str] | None = None, **options: Any) -> str:
         """The picture as SVG text."""
         return to_svg(self.trace, path, **{**self._options, **options})
+
+    def to_animated_svg(self, path: str | PathLike[str] | None = None, **options: Any) -> str:
+        """The pass as one SVG that plays by itself; there must be steps to play."""
+        return to_animated_svg(self.trace, path, **{**{k: v for k, v in self._options.items() if k in ANIMATED}, **options})
 
     def to_dot(self, path: str | PathLike[str] | None = None, **options: Any) -> str:
         """The picture as DOT text."""

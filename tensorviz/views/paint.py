@@ -56,6 +56,10 @@ LOOKS: dict[str, Look] = {
     "none": {"fill": "@ink2", **_MONO},
     "note": {"fill": "@ink2", **_SANS},
     "title": {"fill": "@ink", "font-weight": "600", **_SANS},
+    "count": {"fill": "@ink", "font-weight": "600", **_SANS},
+    "caption": {"fill": "@ink", **_SANS},
+    "track": {"fill": "@hair"},
+    "bar": {"fill": "@gline"},
 }
 
 SPECIAL: dict[str, Look] = {
@@ -114,8 +118,7 @@ class Still:
     def attributes(self, role: str, state: str = "", kind: str = "", special: str = "") -> str:
         key = (role, state, kind, special)
         if key not in self._known:
-            found = look(role, state, kind)
-            found.update(SPECIAL.get(special, {}))
+            found = look(role, state, kind) | dict(SPECIAL.get(special, {}))
             self._known[key] = " ".join(f'{name}="{self.resolve(value)}"' for name, value in found.items())
         return self._known[key]
 

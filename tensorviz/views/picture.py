@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from tensorviz.views.layout import Box, Layout, Link, Point, layout
 from tensorviz.views.marks import Pen
 from tensorviz.views.paint import Paint
 from tensorviz.views.palette import Scale
-from tensorviz.views.parts import NAME, parts
+from tensorviz.views.parts import NAME, Parts, parts
 from tensorviz.views.scene import MOST_NODES, Item, Scene, Wire, scene
 from tensorviz.views.wires import MARGIN, Obstacles, Wiring, flag
 
@@ -48,47 +49,76 @@ def compose(
 ) -> Picture:
     """Draw ``trace`` after ``step`` (None: after the whole pass, nothing active)."""
     drawn = scene(trace, focus=state.focus_at(trace, step), most=most, hard=hard)
-    now = state.state_at(trace, step, {item.node.id for item in drawn.items if item.node is not None})
-    placed = [station(p, direction) for p in parts(trace, drawn)]
-    composer = _Composer(trace, paint, scale, now, drawn, placed, direction)
-    return composer.compose(engine, timeout)
+    composer = Composer(trace, paint, scale, drawn, parts(trace, drawn), direction)
+    composer.place(engine, timeout)
+    return composer.draw(next(composer.states([step])))
 
 
-class _Composer:
-    def __init__(self, trace: Trace, paint: Paint, scale: Scale, now: state.State, drawn: Scene, placed: list[Station], direction: str) -> None:
-        self.trace, self.paint, self.now, self.scene, self.direction = trace, paint, now, drawn, direction
+class Composer:
+    """A scene whose items get their places once, and that is then drawn in any state."""
+
+    def __init__(self, trace: Trace, paint: Paint, scale: Scale, drawn: Scene, shown: list[Parts], direction: str) -> None:
+        self.trace, self.paint, self.scene, self.direction = trace, paint, drawn, direction
         self.pen = Pen(paint, scale)
-        self.stations = {s.key: s for s in placed}
+        self.stations = {s.key: s for s in (station(p, direction) for p in shown)}
         # In a forward-only record nothing can be reached; grey would say that something is wrong.
         self.waiting = not trace.data.steps
 
+    def states(self, steps: Iterable[int | None]) -> Iterator[state.State]:
+        """The states after the given steps, in ascending order; None is the end."""
+        return state.walk(self.trace, steps, {item.node.id for item in self.scene.items if item.node is not None})
+
     # ---- places ----------------------------------------------------------------------------------------------
 
-    def compose(self, engine: str, timeout: float) -> Picture:
+    def place(self, engine: str, timeout: float) -> None:
+        """Give every item its place; to be called once."""
         boxes = [Box(s.key, s.left + s.right, s.top + s.bottom) for s in self.stations.values()]
-        rows = [self._row(wire) for wire in self.scene.wires]
-        links = [Link(wire.tail, wire.head, row.port) for wire, row in zip(self.scene.wires, rows, strict=True)]
-        placed = layout(boxes, links, engine=engine, direction=self.direction, timeout=timeout)
-        self.centre = {s.key: self._centre(s, placed) for s in self.stations.values()}
-        self.wiring = Wiring(self.pen, self.now, self.stations, self.centre, Obstacles(boxes, placed), self.direction, self.waiting)
-        edges = [self.wiring.edge(wire, row, curve) for wire, row, curve in zip(self.scene.wires, rows, placed.splines, strict=True)]
+        self.rows = [self._row(wire) for wire in self.scene.wires]
+        links = [Link(wire.tail, wire.head, row.port) for wire, row in zip(self.scene.wires, self.rows, strict=True)]
+        self.placed = layout(boxes, links, engine=engine, direction=self.direction, timeout=timeout)
+        self.centre = {s.key: self._centre(s, self.placed) for s in self.stations.values()}
+        self.obstacles = Obstacles(boxes, self.placed)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        return self.placed.width + 2 * MARGIN, self.placed.height + 2 * MARGIN
+
+    @property
+    def notes(self) -> list[str]:
+        return [note for note in (self.scene.note, self.placed.note) if note]
+
+    def look_at(self, now: state.State) -> None:
+        """Draw this state from here on."""
+        self.now = now
+        self.wiring = Wiring(self.pen, now, self.stations, self.centre, self.obstacles, self.direction, self.waiting)
+
+    def draw(self, now: state.State) -> Picture:
+        """The whole picture in one state."""
+        self.look_at(now)
+        edges = [self.edge(i) for i in range(len(self.rows))]
         if not self.paint.live:
             edges.sort(key=lambda pair: pair[0])  # the active one on top; the sort is stable
-        marks = [self._station(s) for s in self.stations.values()]
-        stubs = [self.wiring.stub(s, row) for s in self.stations.values() for row in s.rows if row.arrival.stub]
-        badges = [mark for s in self.stations.values() for mark in self._badges(s)]
-        notes = [note for note in (self.scene.note, placed.note) if note]
+        every = self.stations.values()
+        marks = [*self.stubs(), *(self.station(s) for s in every), *(mark for s in every for mark in self.badges(s))]
+        width, height = self.size
         return Picture(
-            "".join([*(markup for _, markup in edges), *stubs, *marks, *badges]),
-            placed.width + 2 * MARGIN,
-            placed.height + 2 * MARGIN,
+            "".join([*(markup for _, markup in edges), *marks]),
+            width,
+            height,
             self.pen.scale,
-            max(self.now.step, 0),
-            notes,
-            any(c is not None and c.label.form == "cells" for s in self.stations.values() for c in (s.parts.value, s.parts.gradient)),
-            any(s.parts.saved_input or s.parts.saved_output for s in self.stations.values()),
+            max(now.step, 0),
+            self.notes,
+            any(c is not None and c.label.form == "cells" for s in every for c in (s.parts.value, s.parts.gradient)),
+            any(s.parts.saved_input or s.parts.saved_output for s in every),
             self.direction == "LR",
         )
+
+    def edge(self, i: int) -> tuple[int, str]:
+        """The wire ``i`` of the scene, and 1 where it is the active one."""
+        return self.wiring.edge(self.scene.wires[i], self.rows[i], self.placed.splines[i])
+
+    def stubs(self) -> list[str]:
+        return [self.wiring.stub(s, row) for s in self.stations.values() for row in s.rows if row.arrival.stub]
 
     def _row(self, wire: Wire) -> Row:
         use = wire.uses[0] if wire.uses else f"{self.stations[wire.head].parts.item.members[0]}:cut"
@@ -103,9 +133,10 @@ class _Composer:
 
     # ---- stations --------------------------------------------------------------------------------------------
 
-    def _station(self, s: Station) -> str:
+    def station(self, s: Station) -> str:
+        """Glyph, words, value and gradient of an item."""
         at, p = self.centre[s.key], s.parts
-        how = self._item_state(p.item)
+        how = self.item_state(p.item)
         node, pen = p.item.node, self.pen
         glyph = [pen.glyph(p.shape, *p.glyph, p.root, how), pen.ground(p.word, p.size, how)]
         glyph.append(pen.text(0, 6.2 if p.size > 16 else 5, p.word, "label", p.size, "middle", how, p.shape))
@@ -153,7 +184,7 @@ class _Composer:
     def _spot(self, spot: Spot, array: Any, at: Point, kind: Any) -> str:
         return self.pen.label(spot.content.label, array, Point(at.x + spot.at.x, at.y + spot.at.y), kind)
 
-    def _item_state(self, item: Item) -> str:
+    def item_state(self, item: Item) -> str:
         if self.waiting:
             return "reached" if item.node is None or item.node.requires_grad else "idle"
         if item.node is not None:
@@ -168,7 +199,8 @@ class _Composer:
 
     # ---- badges ----------------------------------------------------------------------------------------------
 
-    def _badges(self, s: Station) -> list[str]:
+    def badges(self, s: Station) -> list[str]:
+        """Badges and shares on the wires that arrive at an item, and the badge of its fork."""
         at, out = self.centre[s.key], []
         for row in s.rows:
             use = row.arrival.use

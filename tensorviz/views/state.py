@@ -5,7 +5,7 @@ The stepper derives the same in the browser (``step.ts``); both are held to ``te
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -67,43 +67,58 @@ def state_at(trace: Trace, step: int | None = None, only: Collection[int] | None
     passed is zero everywhere. With ``only``, the question whether an array is zero everywhere is asked for those nodes and their shares alone, which
     is what makes a picture of few nodes of a large trace quick.
     """
+    return next(walk(trace, [step], only))
+
+
+def walk(trace: Trace, steps: Iterable[int | None], only: Collection[int] | None = None) -> Iterator[State]:
+    """The states after several steps in ascending order (-1 first, None last), each found from the one before; otherwise as :func:`state_at`."""
     asked = range(len(trace.nodes)) if only is None else only
-    last = last_step(trace) if step is None else step
+    performed = trace.data.steps
     totals: dict[int, Array] = {}
     arrived: dict[int, int] = {}
     pulled: set[int] = set()
     edges: dict[str, EdgeState] = {}
-    for performed in trace.data.steps[: last + 1]:
-        if performed.kind == "seed":
-            # A root can be an operand of another root: its seed is then added like a share.
-            if performed.after is not None:
-                totals[performed.node] = performed.after
-            else:
-                totals.setdefault(performed.node, _seed(trace, performed.node))
-        elif performed.kind == "pull":
-            pulled.add(performed.node)
-        elif performed.kind == "accumulate" and performed.share is not None:
-            share = performed.share
-            edges[share.edge] = "blocked" if share.target in asked and is_zero(share.value) else "passed"
-            totals[share.target] = share.total
-            arrived[share.target] = arrived.get(share.target, 0) + 1
-    now = trace.data.steps[step] if step is not None and step >= 0 else None
-    active_edge = None
-    if now is not None and now.share is not None and now.kind in ("unbroadcast", "accumulate"):
-        active_edge = now.share.edge
-        edges[active_edge] = "active"
-    states: list[NodeState] = []
-    for node in trace.nodes:
-        if now is not None and node.id == now.node:
-            states.append("active")
-        elif node.id not in totals:
-            states.append("idle")
-        elif node.id in pulled or (node.is_leaf and arrived.get(node.id, 0) >= len(node.shares)):
-            states.append("zero" if node.id in asked and is_zero(totals[node.id]) else "done")
-        else:
-            states.append("reached")
-    active = now.node if now is not None else None
-    return State(last, tuple(states), edges, totals, arrived, active, active_edge, now.kind if now is not None else None)
+    states: list[NodeState] = ["idle"] * len(trace.nodes)
+    at = 0
+    for step in steps:
+        last = last_step(trace) if step is None else step
+        for done in performed[at : last + 1]:
+            i = done.node
+            if done.kind == "seed":
+                # A root can be an operand of another root: its seed is then added like a share.
+                if done.after is not None:
+                    totals[i] = done.after
+                else:
+                    totals.setdefault(i, _seed(trace, i))
+            elif done.kind == "pull":
+                pulled.add(i)
+            elif done.kind == "accumulate" and done.share is not None:
+                share = done.share
+                edges[share.edge] = "blocked" if share.target in asked and is_zero(share.value) else "passed"
+                totals[share.target] = share.total
+                arrived[share.target] = arrived.get(share.target, 0) + 1
+            if i in totals:
+                complete = i in pulled or (trace.nodes[i].is_leaf and arrived.get(i, 0) >= len(trace.nodes[i].shares))
+                states[i] = "reached" if not complete else "zero" if i in asked and is_zero(totals[i]) else "done"
+        at = max(at, last + 1)
+        now = performed[step] if step is not None and step >= 0 else None
+        seen, shown = edges.copy(), states.copy()
+        active_edge = None
+        if now is not None:
+            shown[now.node] = "active"
+            if now.share is not None and now.kind in ("unbroadcast", "accumulate"):
+                active_edge = now.share.edge
+                seen[active_edge] = "active"
+        yield State(
+            last,
+            tuple(shown),
+            seen,
+            totals.copy(),
+            arrived.copy(),
+            now.node if now is not None else None,
+            active_edge,
+            now.kind if now is not None else None,
+        )
 
 
 def _seed(trace: Trace, node: int) -> Array:

@@ -86,7 +86,7 @@ def to_svg(
     tokens = tokens_of(palette)
     one_of("direction", direction, DIRECTIONS)
     one_of("engine", engine, ENGINES)
-    _check_values(scale, max_nodes, title)
+    check_values(scale, max_nodes, title)
     paint = Still(tokens)
     picture = compose(trace, paint, scale_of(trace), step=step, direction=direction, engine=engine, most=max_nodes, timeout=timeout)
     markup = _document(trace, picture, Pen(paint, picture.scale), step, title, scale, legend)
@@ -164,7 +164,8 @@ def skeleton(trace: Trace, *, direction: str = "LR", engine: str = "auto", max_n
     )
 
 
-def _check_values(scale: Any, max_nodes: Any, title: Any) -> None:
+def check_values(scale: Any, max_nodes: Any, title: Any) -> None:
+    """``ValueError`` or ``TypeError`` for what is no scale, no count or no title."""
     if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not 0 < scale < 100:
         raise ValueError(f"scale must be a number above 0 and below 100, not {scale!r}")
     if isinstance(max_nodes, bool) or not isinstance(max_nodes, int) or max_nodes < 1:

@@ -1,0 +1,58 @@
+"""Which steps a film or an animation stops at: all, one per share, one per node, or those that are listed. Imports trace and other views only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorviz.errors import TensorvizError
+from tensorviz.trace import Trace
+from tensorviz.views.state import last_step
+
+GRANULARITIES = ("micro", "share", "node")
+"""From the finest to the coarsest; the stepper stops at the same steps."""
+
+
+class StepsError(TensorvizError, ValueError):
+    """Steps that a trace does not have, or that are none."""
+
+
+def stops(trace: Trace, steps: str | Sequence[int]) -> list[int]:
+    """The steps to stop at.
+
+    ``"micro"`` is every step; ``"share"`` leaves out those on which no sum changes (``pull``, ``unbroadcast``); ``"node"`` is the last step of each
+    rule: of the seeds, of every node whose rule runs, and of the writing of ``.grad``. A sequence of step numbers is taken as it is.
+    """
+    performed = trace.data.steps
+    if not performed:
+        raise StepsError("this trace has no steps: backward has not been called")
+    if isinstance(steps, str):
+        if steps not in GRANULARITIES:
+            raise StepsError(f"steps must be one of {', '.join(map(repr, GRANULARITIES))} or a list of step numbers, not {steps!r}")
+        if steps == "micro":
+            return list(range(len(performed)))
+        if steps == "share":
+            return [k for k, step in enumerate(performed) if step.kind not in ("pull", "unbroadcast")]
+        kinds = [step.kind for step in performed]
+        starts = [k for k, kind in enumerate(kinds) if kind == "pull" or (kind in ("seed", "leaf") and (k == 0 or kinds[k - 1] != kind))]
+        return [k - 1 for k in starts[1:]] + [last_step(trace)]
+    return _listed(trace, steps)
+
+
+def _listed(trace: Trace, steps: Any) -> list[int]:
+    try:
+        listed = list(steps)
+    except TypeError:
+        raise StepsError(f"steps must be a list of step numbers, not {type(steps).__name__}; step= draws a single one") from None
+    if not listed:
+        raise StepsError("steps is empty: name at least one step")
+    last = last_step(trace)
+    for k in listed:
+        if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)):
+            raise StepsError(f"steps must hold step numbers, not {k!r}")
+    wrong = [int(k) for k in listed if not 0 <= k <= last]
+    if wrong:
+        raise StepsError(f"the trace has steps 0 to {last}, not {', '.join(map(str, wrong[:5]))}{', …' if len(wrong) > 5 else ''}")
+    return [int(k) for k in listed]
