@@ -295,6 +295,12 @@ class Trace:
 
         return to_svg(self, path, step=step, **options)
 
+    def to_animated_svg(self, path: str | PathLike[str] | None = None, *, step: int | None = None, **options: Any) -> str:
+        """The pass as one SVG that plays by itself, in browsers and READMEs; also written to ``path`` if given."""
+        from tensorviz.views.animation import to_animated_svg
+
+        return to_animated_svg(self, path, step=step, **options)
+
     def to_dot(self, path: str | PathLike[str] | None = None, *, step: int | None = None, **options: Any) -> str:
         """The picture as DOT text for Graphviz; also written to ``path`` if given."""
         from tensorviz.views.dot import to_dot
