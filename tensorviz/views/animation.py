@@ -101,8 +101,7 @@ def to_animated_svg(
     one_of("direction", direction, DIRECTIONS)
     one_of("engine", engine, ENGINES)
     check_values(scale, max_nodes, title)
-    if isinstance(seconds_per_step, bool) or not isinstance(seconds_per_step, (int, float)) or not 0.05 <= seconds_per_step <= 60:
-        raise ValueError(f"seconds_per_step must be a number from 0.05 to 60, not {seconds_per_step!r}")
+    _check_pace(seconds_per_step)
     wanted = sorted({k for k in stops(trace, steps) if step is None or k <= step})
     if step is not None and step not in wanted:
         wanted.append(step)
@@ -120,6 +119,11 @@ def to_animated_svg(
     if path is not None:
         Path(fspath(path)).write_text(markup, encoding="utf-8", newline="\n")
     return markup
+
+
+def _check_pace(seconds: Any) -> None:
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0.05 <= seconds <= 60:
+        raise ValueError(f"seconds_per_step must be a number from 0.05 to 60, not {seconds!r}")
 
 
 def _light(trace: Trace, most: int) -> tuple[Scene, list[Parts]]:
