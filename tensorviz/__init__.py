@@ -34,7 +34,7 @@ from tensorviz.trace import Share, Source, Step, Trace, TraceNode
 
 if TYPE_CHECKING:
     from tensorviz import nn, optim
-    from tensorviz.checks import CheckReport, break_on, gradcheck
+    from tensorviz.checks import CheckReport, break_on, error_curve, gradcheck
     from tensorviz.display import set_display
     from tensorviz.errors import Breakpoint
     from tensorviz.findings import Finding
@@ -49,6 +49,7 @@ _LATER = {
     "Finding": "tensorviz.findings",
     "Stepper": "tensorviz.widgets.stepper",
     "break_on": "tensorviz.checks",
+    "error_curve": "tensorviz.checks",
     "gradcheck": "tensorviz.checks",
     "load": "tensorviz.wire",
     "set_display": "tensorviz.display",
@@ -73,6 +74,7 @@ __all__ = [
     "debug",
     "draw",
     "enable_grad",
+    "error_curve",
     "grad",
     "gradcheck",
     "hessian",

@@ -153,7 +153,7 @@ class _Look:
             self._numbers(target, s, s.total, "the sum of the shares of {target}")
         weights = route(node, s.slot) if "route" in kinds else None
         if weights is not None:
-            self._stop("route", f"{name} selects: {np.count_nonzero(weights):,} of {weights.size:,} elements of {{target}} get a gradient", node, s)  # type: ignore[union-attr]
+            self._stop("route", f"{name} selects: {np.count_nonzero(weights):,} of {weights.size:,} elements of {{target}} get a gradient", node, s)
         if "fork" in kinds and target in self.received:
             self._stop("fork", "{target} gets its second share: it is used more than once, and the shares add up", target, s)
         self.received.add(target)

@@ -85,42 +85,50 @@ def _named(node: TraceNode, slot: int) -> str:
 
 def _compare(subject: Subject, node: TraceNode, slot: int, named: str, share: Floats) -> Block:
     ruler = subject.ruler
-    assert node.cotangent is not None
     op = REGISTRY[node.op]
-    operands = _operands(subject, node)
-    x = np.array(operands[slot], dtype=np.float64)
-    weights = node.cotangent.astype(np.float64)
-
-    def run(value: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return subject.exact.apply(node.id, [*operands[:slot], value[()], *operands[slot + 1 :]])
-
-    def shaped(value: Any) -> Floats:
-        return np.asarray(run(value), dtype=np.float64)
-
-    def many(stack: Floats) -> Floats:
-        with np.errstate(all="ignore"):
-            result = subject.stacked.apply(node.id, [*operands[:slot], stack, *operands[slot + 1 :]], stacked, len(stack))
-        return np.asarray(result, dtype=np.float64).reshape(len(stack), -1)
-
-    stacked = tuple([j == slot for j in range(len(operands))])
-    base = shaped(x)
+    alone = Alone(subject, node, slot)
+    x, base = alone.x, alone.base
     room = _room(op, slot, x)
-    cost = subject.costs[node.id]
-    axes = _elementwise_axes(op, shaped, x, base)
+    axes = _elementwise_axes(op, alone.shaped, x, base)
     if axes is not None:
-        judged, where, analytic, note = along(Everywhere(shaped, x, weights, axes, base), share, x, room, ruler)
+        judged, where, analytic, note = along(Everywhere(alone.shaped, x, alone.weights, axes, base), share, x, room, ruler)
     else:
-
-        def problem(moves: Any) -> Moved:
-            return Moved(many, x, moves, weights.reshape(-1), base.reshape(-1), cost)
-
+        cost = 2 * subject.costs[node.id]
         judged, where, analytic, note = along(
-            problem, share, x, room, ruler, cost=2 * cost, budget=subject.budget, rng=lambda: subject.rng(1, node.id, slot)
+            alone.problem, share, x, room, ruler, cost=cost, budget=subject.budget, rng=lambda: subject.rng(1, node.id, slot)
         )
     if node.value.dtype != np.float64 or subject.nodes[node.inputs[slot]].value.dtype != np.float64:
-        _forgive(node, slot, operands, judged, where, ruler)
+        _forgive(node, slot, alone.operands, judged, where, ruler)
     return block(node.id, "local", slot, named, x.shape, where, analytic, judged, ruler, note)
+
+
+class Alone:
+    """One op by itself, as a function of the operand at ``slot``, weighted with the recorded gradient of its result."""
+
+    def __init__(self, subject: Subject, node: TraceNode, slot: int) -> None:
+        assert node.cotangent is not None
+        self.subject, self.node, self.slot = subject, node, slot
+        self.operands = _operands(subject, node)
+        self.x: Floats = np.array(self.operands[slot], dtype=np.float64)
+        self.weights: Floats = node.cotangent.astype(np.float64)
+        self.stacked = tuple([j == slot for j in range(len(self.operands))])
+        self.base = self.shaped(self.x)
+
+    def shaped(self, value: Any) -> Floats:
+        """The result for another operand."""
+        with np.errstate(all="ignore"):
+            result = self.subject.exact.apply(self.node.id, [*self.operands[: self.slot], value[()], *self.operands[self.slot + 1 :]])
+        return np.asarray(result, dtype=np.float64)
+
+    def many(self, stack: Floats) -> Floats:
+        """The flat results for a stack of operands."""
+        with np.errstate(all="ignore"):
+            given = [*self.operands[: self.slot], stack, *self.operands[self.slot + 1 :]]
+            result = self.subject.stacked.apply(self.node.id, given, self.stacked, len(stack))
+        return np.asarray(result, dtype=np.float64).reshape(len(stack), -1)
+
+    def problem(self, moves: Any) -> Moved:
+        return Moved(self.many, self.x, moves, self.weights.reshape(-1), self.base.reshape(-1), self.subject.costs[self.node.id])
 
 
 def _double(value: Any) -> Any:

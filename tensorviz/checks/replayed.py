@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tensorviz.checks.differences import CODE, Floats, Judged
-from tensorviz.checks.problems import Moved
+from tensorviz.checks.problems import Move, Moved
 from tensorviz.checks.report import Block, block, single
 from tensorviz.checks.search import ALWAYS, DIRECTIONS, SAMPLES, along
 from tensorviz.checks.subject import OVERHEAD, Subject, agrees, title
@@ -59,23 +59,28 @@ def check_gradient(subject: Subject, i: int) -> list[Block]:
     if trouble is not None:
         verdict: Any = trouble[0]
         return [single(i, "global", None, named, "skipped" if verdict == "skipped" else verdict, f"downstream, {trouble[1]}")]
-    roots = [r for r in subject.data.roots if r == i or r in set(order)]
-    roots = list(dict.fromkeys(roots))
-    weights = np.concatenate([subject.seeds[r].astype(np.float64).reshape(-1) for r in roots])
+    problem = problem_of(subject, i, order)
     x = np.array(program.values[i], dtype=np.float64)
+    room = np.full(x.size, np.inf)
+    cost = 2 * sum([subject.costs[j] for j in order])
+    gradient = node.cotangent.astype(np.float64)
+    judged, where, analytic, note = along(problem, gradient, x, room, subject.ruler, cost=cost, budget=subject.budget, rng=lambda: subject.rng(2, i))
+    return [block(i, "global", None, named, x.shape, where, analytic, judged, subject.ruler, note)]
+
+
+def problem_of(subject: Subject, i: int, order: Sequence[int]) -> Callable[[Sequence[Move]], Moved]:
+    """The root, weighted with its seed, as a function of node ``i``; ``order`` lists what lies downstream of it."""
+    program = subject.exact
+    behind = set(order)
+    roots = list(dict.fromkeys(r for r in subject.data.roots if r == i or r in behind))
+    weights = np.concatenate([subject.seeds[r].astype(np.float64).reshape(-1) for r in roots])
+    base = np.concatenate([np.asarray(program.values[r], dtype=np.float64).reshape(-1) for r in roots])
+    x = np.array(program.values[i], dtype=np.float64)
+    load = sum([subject.nodes[j].value.size for j in order])
 
     def f(stack: Floats) -> Floats:
         values = subject.stacked.run(i, stack, order)
         outputs = [np.asarray(values[r], dtype=np.float64).reshape(len(stack), -1) for r in roots]
         return outputs[0] if len(outputs) == 1 else np.concatenate(outputs, axis=1)
 
-    def problem(moves: Any) -> Moved:
-        return Moved(f, x, moves, weights, base, load)
-
-    base = np.concatenate([np.asarray(program.values[r], dtype=np.float64).reshape(-1) for r in roots])
-    load = sum(subject.nodes[j].value.size for j in order)
-    room = np.full(x.size, np.inf)
-    cost = 2 * sum([subject.costs[j] for j in order])
-    gradient = node.cotangent.astype(np.float64)
-    judged, where, analytic, note = along(problem, gradient, x, room, subject.ruler, cost=cost, budget=subject.budget, rng=lambda: subject.rng(2, i))
-    return [block(i, "global", None, named, x.shape, where, analytic, judged, subject.ruler, note)]
+    return lambda moves: Moved(f, x, moves, weights, base, load)
