@@ -35,6 +35,7 @@ from tensorviz.trace import Share, Source, Step, Trace, TraceNode
 if TYPE_CHECKING:
     from tensorviz import nn, optim
     from tensorviz.checks import CheckReport, break_on, error_curve, gradcheck
+    from tensorviz.checks.runs import compare
     from tensorviz.display import set_display
     from tensorviz.errors import Breakpoint
     from tensorviz.findings import Finding
@@ -49,6 +50,7 @@ _LATER = {
     "Finding": "tensorviz.findings",
     "Stepper": "tensorviz.widgets.stepper",
     "break_on": "tensorviz.checks",
+    "compare": "tensorviz.checks.runs",
     "error_curve": "tensorviz.checks",
     "gradcheck": "tensorviz.checks",
     "load": "tensorviz.wire",
@@ -71,6 +73,7 @@ __all__ = [
     "TraceNode",
     "backward",
     "break_on",
+    "compare",
     "debug",
     "draw",
     "enable_grad",
