@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,6 +25,9 @@ StepKind = Literal["seed", "pull", "unbroadcast", "accumulate", "leaf"]
 NodeKind = Literal["leaf", "parameter", "constant", "detached", "op"]
 
 SCHEMA_VERSION = 1
+
+_building = threading.RLock()
+"""Held while a trace is built at its first look; two threads may look at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +190,15 @@ class Trace:
 
     @cached_property
     def data(self) -> TraceData:
-        build, self._build = self._build, None
-        if build is None:
-            raise RecordError("this trace failed to build earlier and holds nothing; run backward again")
-        return build()
+        with _building:
+            found: TraceData | None = self.__dict__.get("data")
+            if found is None:
+                build, self._build = self._build, None
+                if build is None:
+                    raise RecordError("this trace failed to build earlier and holds nothing; run backward again")
+                # under the lock: from Python 3.12 on cached_property has none, and a second thread would find neither data nor build
+                self.__dict__["data"] = found = build()
+            return found
 
     # ---- what is in it ---------------------------------------------------------------------------------------
 

@@ -171,6 +171,25 @@ def test_one_record_is_read_by_many_threads_at_once():
     assert all(nodes is found[0][0] and svg == found[0][1] for nodes, svg in found)
 
 
+def test_a_record_is_built_once_also_where_cached_property_takes_no_lock():
+    # as from Python 3.12 on: both threads are inside before either has built
+    def build():
+        built.append(threading.get_ident())
+        return data
+
+    data = (tv.tensor(1.0, requires_grad=True) * 2).backward().data
+    built: list[int] = []
+    trace = tv.Trace(build)
+    look = type(trace).__dict__["data"].func
+
+    def read(meet):
+        meet()
+        return look(trace)
+
+    assert side_by_side(read, read, read) == [data] * 3
+    assert len(built) == 1
+
+
 @pytest.mark.usefixtures("_many_switches")
 def test_derivatives_of_functions_are_taken_side_by_side():
     def program(k: int):
