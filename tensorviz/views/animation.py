@@ -23,6 +23,7 @@ from tensorviz.views.curves import number as n
 from tensorviz.views.layout import DIRECTIONS, ENGINES
 from tensorviz.views.legend import legend as make_legend
 from tensorviz.views.marks import Pen
+from tensorviz.views.options import check_values, one_of, refuse_unknown
 from tensorviz.views.paint import SPECIAL, Still, look
 from tensorviz.views.palette import palette as tokens_of
 from tensorviz.views.paragraph import wrap
@@ -32,7 +33,6 @@ from tensorviz.views.scale import scale_of
 from tensorviz.views.scene import MOST_NODES, Scene, scene
 from tensorviz.views.state import State, check_step
 from tensorviz.views.stops import GRANULARITIES, stops
-from tensorviz.views.svg import check_values, one_of, refuse_unknown
 from tensorviz.views.wires import MARGIN
 
 OPTIONS = ("step", "steps", "seconds_per_step", "palette", "direction", "engine", "title", "scale", "legend", "max_nodes", "timeout")
@@ -258,7 +258,8 @@ class Film:
         for i, wire in enumerate(c.scene.wires):
             how = tuple(now.edges.get(use, "idle") for use in wire.uses)
             kind = "front" if "active" in how else "wire"
-            yield f"{kind}{i}", how, lambda i=i: c.edge(i)[1]
+            halo = now.active in c.stations[wire.tail].parts.item.members
+            yield f"{kind}{i}", (how, halo), lambda i=i: c.edge(i)[1]
         every = list(c.stations.values())
         if any(row.arrival.stub for s in every for row in s.rows):
             uses = tuple(now.edges.get(row.arrival.use, "idle") for s in every for row in s.rows if row.arrival.stub)

@@ -175,8 +175,9 @@ def _sideways(parts: Parts) -> Station:
         out.missing_at = Point(start, GRADIENT_GAP)
         bottom, right = max(bottom, GRADIENT_GAP + 18), max(right, start + text.width(parts.missing, 14))
     if parts.fork is not None and parts.leaves:
-        out.fork = Badge(parts.fork, Point(right + 8 + parts.fork.width / 2, 0))
-        right += 8 + parts.fork.width
+        start_of_fork = max(right + 8, w / 2 + STEM + 10)
+        out.fork = Badge(parts.fork, Point(start_of_fork + parts.fork.width / 2, 0))
+        right = start_of_fork + parts.fork.width
     elif parts.leaves:
         right = max(right + 6, w / 2 + STEM + (4 if parts.shape == "scope" else 0) + (6 if parts.saved_output else 0))
     if parts.root:
@@ -278,8 +279,9 @@ def _downwards(parts: Parts) -> Station:
         out.lines.append((node, name, Spot(content, Point(GRADIENT_GAP + 24 + text.width(name, NAME), y))))
         right, below = max(right, GRADIENT_GAP + 24 + text.width(name, NAME) + content.label.width), max(below, y + LINE)
     if parts.fork is not None and parts.leaves:
-        out.fork = Badge(parts.fork, Point(0, below + 6 + PILL / 2))
-        below += 6 + PILL
+        start_of_fork = max(below + 6, h / 2 + STEM + 10)
+        out.fork = Badge(parts.fork, Point(0, start_of_fork + PILL / 2))
+        below = start_of_fork + PILL
     elif parts.leaves:
         below = max(below + 6, h / 2 + STEM + (6 if parts.saved_output else 0))
     if parts.root:

@@ -11,12 +11,12 @@ from tensorviz.trace import Share, Trace, TraceNode
 from tensorviz.views import format as fmt
 from tensorviz.views.labels import norm_mark
 from tensorviz.views.layout import DIRECTIONS
+from tensorviz.views.options import one_of, refuse_unknown
 from tensorviz.views.palette import Tokens
 from tensorviz.views.palette import palette as tokens_of
 from tensorviz.views.parts import tags
 from tensorviz.views.state import State, check_step, state_at
 from tensorviz.views.summary import spelled
-from tensorviz.views.svg import one_of, refuse_unknown
 from tensorviz.views.text import cut, visible
 
 Attributes = dict[str, str]

@@ -8,7 +8,8 @@ from typing import Any
 from tensorviz.trace import Trace
 from tensorviz.views.animation import OPTIONS as ANIMATED
 from tensorviz.views.animation import to_animated_svg
-from tensorviz.views.svg import OPTIONS, refuse_unknown, to_svg
+from tensorviz.views.options import refuse_unknown
+from tensorviz.views.svg import OPTIONS, to_svg
 
 
 class Drawing:
@@ -18,7 +19,7 @@ class Drawing:
     """
 
     def __init__(self, trace: Trace, **options: Any) -> None:
-        refuse_unknown("draw", {name: value for name, value in options.items() if name not in OPTIONS})
+        refuse_unknown("draw", {name: value for name, value in options.items() if name not in OPTIONS}, OPTIONS)
         self.trace = trace
         self._options = options
 

@@ -16,6 +16,13 @@ from tensorviz.views.paint import Paint, Still
 from tensorviz.views.palette import Kind, Scale
 from tensorviz.views.parts import BADGE, PILL, Tag
 
+SIGNS = {
+    "fork": "M4,-5H-4L0.5,0L-4,5H4",
+    "unbroadcast": "M-5,-5H5M-5,-1.5H5M0,-1.5V5M-3,2L0,5L3,2",
+    "route": "M-6,0H-2.5L1.5,-4H6M3.5,-6.5L6,-4L3.5,-1.5M-2.5,0L0.5,3.8H2.5",
+}
+"""Badges as paths around (0, 0), because a font may lack the sign: a sum, bars that run together, a switch."""
+
 
 class Pen:
     """Writes marks with one paint and one heat scale."""
@@ -40,11 +47,14 @@ class Pen:
 
     # ---- labels ----------------------------------------------------------------------------------------------
 
-    def label(self, label: Label, array: Array, at: Point, kind: Kind) -> str:
-        """A label whose table starts at ``at`` (top left), or whose one line of text has it as the top left of its line box."""
+    def label(self, label: Label, array: Array, at: Point, kind: Kind, *, marked: bool = True) -> str:
+        """A label whose table starts at ``at`` (top left), or whose one line of text has it as the top left of its line box.
+
+        ``marked``: with the ∂ beside the table of a gradient.
+        """
         words = lab.shown(array)
         if label.form == "cells":
-            return self._table(label, array, words, at, kind)
+            return self._table(label, array, words, at, kind, marked)
         lead = ("∂ " if kind == "gradient" else "") if label.form == "number" else lab.norm_mark(kind == "gradient")
         special = self._special(array, words[0]) if label.form == "number" else "nan" if "NaN" in words[0] or "∞" in words[0] else ""
         y = at.y + 14
@@ -63,13 +73,13 @@ class Pen:
     def _special(self, array: Array, word: str) -> str:
         return "nan" if word == "NaN" else "inf" if "∞" in word else "zero" if word.strip("\xa0") == "0" else ""
 
-    def _table(self, label: Label, array: Array, words: Sequence[str], at: Point, kind: Kind) -> str:
+    def _table(self, label: Label, array: Array, words: Sequence[str], at: Point, kind: Kind, marked: bool) -> str:
         out = []
         top = at.y
         if label.shape:
             out.append(self.text(at.x, top + 11, label.shape, "dims", SMALL))
             top += LINE
-        if kind == "gradient":
+        if kind == "gradient" and marked:
             out.append(self.text(at.x - 6, top + label.rows * CELL_HEIGHT / 2 + 5, "∂", "mark-gradient", SIZE, "end"))
         values = [float(v) for v in array.ravel()]
         for i, (x, word) in enumerate(zip(values, words, strict=True)):
@@ -109,7 +119,11 @@ class Pen:
     def pill(self, tag: Tag, at: Point, when: str, extra: str = "", words: str | None = None) -> str:
         """A badge of the ``past``, of the ``future``, or of ``now``."""
         box = self.rect(at.x - tag.width / 2, at.y - PILL / 2, tag.width, PILL, PILL / 2, self.paint.attributes("pill", when))
-        body = box + self.text(at.x, at.y + 4.4, words or tag.text, "pilltext", BADGE, "middle", state=when)
+        if tag.icon:
+            sign = f'<path transform="translate({n(at.x)},{n(at.y)})" d="{SIGNS[tag.kind]}" {self.paint.attributes("sign", when)}/>'
+            body = f"<title>{text.xml(words or tag.text)}</title>{box}{sign}"
+        else:
+            body = box + self.text(at.x, at.y + 4.4, words or tag.text, "pilltext", BADGE, "middle", state=when)
         attrs = f' class="tv-badge" data-badge="{tag.kind}" data-{when}=""{extra}'
         return f"<g{attrs}>{body}</g>"
 

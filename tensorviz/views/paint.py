@@ -40,6 +40,7 @@ LOOKS: dict[str, Look] = {
     "saved": {"fill": "@val", "stroke": "@bg", "stroke-width": "1"},
     "pill": {"fill": "@bg", "stroke": "@ink2", "stroke-width": "1.3"},
     "pilltext": {"fill": "@ink", "font-weight": "600", **_SANS},
+    "sign": {"fill": "none", "stroke": "@ink", "stroke-width": "1.6", "stroke-linecap": "round", "stroke-linejoin": "round"},
     "frame-value": {"fill": "none", "stroke": "@val", "stroke-width": "1.2"},
     "frame-gradient": {"fill": "none", "stroke": "@gline", "stroke-width": "1.2", "stroke-dasharray": "4 2.5"},
     "swatch": {"fill": "none", "stroke": "@hair2", "stroke-width": "1"},
@@ -60,6 +61,12 @@ LOOKS: dict[str, Look] = {
     "caption": {"fill": "@ink", **_SANS},
     "track": {"fill": "@hair"},
     "bar": {"fill": "@gline"},
+    "frame": {"fill": "none", "stroke": "@hair", "stroke-width": "1"},
+    "small": {"fill": "@ink2", **_SANS},
+    "head-gradient": {"fill": "@grad", "font-weight": "600", **_MONO},
+    "sum": {"fill": "none", "stroke": "@nowink", "stroke-width": "2"},
+    "sumhead": {"fill": "@nowink"},
+    "sumtext": {"fill": "@nowink", "font-weight": "600", **_SANS},
 }
 
 SPECIAL: dict[str, Look] = {
@@ -82,6 +89,7 @@ BY_STATE: dict[str, dict[str, Look]] = {
     "back": {"active": {"stroke-width": "3.6", "stroke-dasharray": "9 5"}},
     "pill": {"past": {"stroke": "@gline", "stroke-width": "1.8"}, "now": {"fill": "@now", "stroke": "@nowink", "stroke-width": "1.6"}},
     "pilltext": {"now": {"fill": "@onnow"}},
+    "sign": {"now": {"stroke": "@onnow"}},
 }
 BY_KIND: dict[str, dict[str, Look]] = {
     "shape": {

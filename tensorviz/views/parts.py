@@ -26,9 +26,13 @@ class Tag:
     kind: str
     """``unbroadcast``, ``route`` or ``fork``."""
     text: str
+    icon: bool = False
+    """A drawn sign instead of words, where there is no room for them."""
 
     @property
     def width(self) -> float:
+        if self.icon:
+            return PILL
         return max(PILL, 14 + 7.4 * text.units(self.text))
 
 

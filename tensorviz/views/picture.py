@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tensorviz.trace import Trace
@@ -15,9 +15,12 @@ from tensorviz.views.layout import Box, Layout, Link, Point, layout
 from tensorviz.views.marks import Pen
 from tensorviz.views.paint import Paint
 from tensorviz.views.palette import Scale
-from tensorviz.views.parts import NAME, Parts, parts
+from tensorviz.views.parts import NAME, PILL, Parts, Tag, parts
 from tensorviz.views.scene import MOST_NODES, Item, Scene, Wire, scene
 from tensorviz.views.wires import MARGIN, Obstacles, Wiring, flag
+
+BETWEEN = 1.0
+"""Badges nearer than this touch."""
 
 
 @dataclass(slots=True)
@@ -78,6 +81,16 @@ class Composer:
         self.placed = layout(boxes, links, engine=engine, direction=self.direction, timeout=timeout)
         self.centre = {s.key: self._centre(s, self.placed) for s in self.stations.values()}
         self.obstacles = Obstacles(boxes, self.placed)
+        if not self.paint.live:
+            self._shorten()
+
+    def _shorten(self) -> None:
+        """Where spelled badges would touch, all of their kind become signs."""
+        badges = [(badge, self.centre[s.key]) for s in self.stations.values() for badge in _badges_of(s)]
+        kinds = touching([(badge.tag, _moved(badge, at)) for badge, at in badges])
+        for badge, _ in badges:
+            if badge.tag.kind in kinds:
+                badge.tag = replace(badge.tag, icon=True)
 
     @property
     def size(self) -> tuple[float, float]:
@@ -228,6 +241,28 @@ class Composer:
         if how == "active" and (self.now.kind == "unbroadcast" if kind == "unbroadcast" else self.now.kind == "accumulate"):
             return "now"
         return "future" if how == "idle" or (how == "active" and kind == "route") else "past"
+
+
+def _badges_of(s: Station) -> list[Badge]:
+    return [*(badge for row in s.rows for badge in row.badges), *([s.fork] if s.fork is not None else [])]
+
+
+def touching(badges: Sequence[tuple[Tag, Point]]) -> set[str]:
+    """The kinds of the badges, given with their centres, that touch another one and have words that could be left out.
+
+    >>> route, fork = Tag("route", "4 of 12"), Tag("fork", "Σ 2/2")
+    >>> sorted(touching([(route, Point(0, 0)), (fork, Point(50, 0))])), touching([(route, Point(0, 0)), (fork, Point(50, 30))])
+    (['fork', 'route'], set())
+    """
+    kinds: set[str] = set()
+    before: list[tuple[Tag, Point]] = []
+    for tag, at in sorted(badges, key=lambda pair: pair[1].x - pair[0].width / 2):
+        before = [(t, p) for t, p in before if p.x + t.width / 2 + BETWEEN > at.x - tag.width / 2]
+        for other, place in before:
+            if abs(place.y - at.y) < PILL + BETWEEN:
+                kinds |= {tag.kind, other.kind}
+        before.append((tag, at))
+    return kinds
 
 
 def _moved(badge: Badge, at: Point) -> Point:

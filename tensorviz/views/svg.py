@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,11 @@ from typing import Any
 from tensorviz.trace import Trace
 from tensorviz.views import text
 from tensorviz.views.curves import number as n
+from tensorviz.views.film import check_film, film
 from tensorviz.views.layout import DIRECTIONS, ENGINES
 from tensorviz.views.legend import legend as make_legend
 from tensorviz.views.marks import Pen
+from tensorviz.views.options import check_values, one_of, refuse_unknown
 from tensorviz.views.paint import Skeleton, Still
 from tensorviz.views.palette import palette as tokens_of
 from tensorviz.views.picture import Picture, compose
@@ -23,7 +25,7 @@ from tensorviz.views.wires import MARGIN
 
 LEAST_WIDTH = 360.0
 """A legend needs some width, however small the graph."""
-OPTIONS = ("step", "palette", "direction", "engine", "title", "scale", "legend", "max_nodes", "timeout")
+OPTIONS = ("step", "palette", "direction", "engine", "title", "scale", "legend", "max_nodes", "timeout", "steps", "columns")
 SKELETON_NODES = 200
 """The stepper pans, so it may show more than a still before it falls back to a neighbourhood."""
 
@@ -33,6 +35,8 @@ def to_svg(
     path: str | PathLike[str] | None = None,
     *,
     step: int | None = None,
+    steps: str | Sequence[int] | None = None,
+    columns: int | None = None,
     palette: str = "light",
     direction: str = "LR",
     engine: str = "auto",
@@ -56,6 +60,11 @@ def to_svg(
         A file to write it to as well.
     step
         Draw the state after this step (``trace.steps[step]``); None draws the whole pass, with nothing highlighted.
+    steps
+        Draw a filmstrip instead: these steps side by side, each with its number, the graph, the gradient that it is about and its sentence.
+        A list of step numbers, or ``"micro"``, ``"share"``, ``"node"`` as for ``to_animated_svg``.
+    columns
+        Frames of a filmstrip beside each other; None: as many as a screen has room for.
     palette
         ``"light"`` (colour-blind safe), ``"dark"``, ``"colorblind"`` (the same colours as ``"light"``) or ``"cs231n"``.
     direction
@@ -81,15 +90,32 @@ def to_svg(
         For an option or a value that does not exist; the message lists those that do.
 
     """
-    refuse_unknown("to_svg", unknown)
+    refuse_unknown("to_svg", unknown, OPTIONS)
     check_step(trace, step)
     tokens = tokens_of(palette)
     one_of("direction", direction, DIRECTIONS)
     one_of("engine", engine, ENGINES)
     check_values(scale, max_nodes, title)
-    paint = Still(tokens)
-    picture = compose(trace, paint, scale_of(trace), step=step, direction=direction, engine=engine, most=max_nodes, timeout=timeout)
-    markup = _document(trace, picture, Pen(paint, picture.scale), step, title, scale, legend)
+    if steps is not None:
+        chosen = check_film(trace, steps, step, columns)
+        markup = film(
+            trace,
+            chosen,
+            tokens,
+            columns=columns,
+            direction=direction,
+            engine=engine,
+            title=title,
+            scale=scale,
+            max_nodes=max_nodes,
+            timeout=timeout,
+        )
+    elif columns is not None:
+        raise ValueError("columns is for a filmstrip: say which steps, as in steps=[0, 3, 5]")
+    else:
+        paint = Still(tokens)
+        picture = compose(trace, paint, scale_of(trace), step=step, direction=direction, engine=engine, most=max_nodes, timeout=timeout)
+        markup = _document(trace, picture, Pen(paint, picture.scale), step, title, scale, legend)
     if path is not None:
         Path(fspath(path)).write_text(markup, encoding="utf-8", newline="\n")
     return markup
@@ -162,24 +188,3 @@ def skeleton(trace: Trace, *, direction: str = "LR", engine: str = "auto", max_n
         f'data-step="{picture.step}" data-vmax="{picture.scale.value!r}" data-gmax="{picture.scale.gradient!r}" '
         f'role="graphics-document" aria-label="Computation graph"><g class="tv-viewport">{picture.body}{notes}</g></svg>'
     )
-
-
-def check_values(scale: Any, max_nodes: Any, title: Any) -> None:
-    """``ValueError`` or ``TypeError`` for what is no scale, no count or no title."""
-    if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not 0 < scale < 100:
-        raise ValueError(f"scale must be a number above 0 and below 100, not {scale!r}")
-    if isinstance(max_nodes, bool) or not isinstance(max_nodes, int) or max_nodes < 1:
-        raise ValueError(f"max_nodes must be a positive int, not {max_nodes!r}")
-    if title is not None and not isinstance(title, str):
-        raise TypeError(f"title must be a str or None, not {type(title).__name__}")
-
-
-def one_of(option: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{option} must be one of {', '.join(map(repr, choices))}, not {value!r}")
-
-
-def refuse_unknown(function: str, unknown: Mapping[str, Any], options: tuple[str, ...] = OPTIONS) -> None:
-    """``TypeError`` that names the option that does not exist and lists those that do."""
-    if unknown:
-        raise TypeError(f"{function} has no option {', '.join(map(repr, unknown))}; it has {', '.join(options)}")

@@ -72,7 +72,7 @@ class Wiring:
         end = path[-1]
         forward = path[:-1] + [Point(end.x - 5 * self.flow.x, end.y - 5 * self.flow.y)]
         out = []
-        back = self._back(path, tail, HALO if active and not live else 0.0)
+        back = self._back(path, tail, 0.0 if live else self.clearance(tail))
         if active or live:
             out.append(self.pen.path(curves.path_text(back), "band"))
         out.append(self.pen.path(curves.path_text(forward), "wire"))
@@ -91,6 +91,10 @@ class Wiring:
             name += f' data-uses="{" ".join(wire.uses)}"'
         mark = ' data-active=""' if active else ""
         return int(active), f'<g class="tv-edge"{name} data-state="{how}"{mark}>{"".join(out)}</g>'
+
+    def clearance(self, receiver: Station) -> float:
+        """Room for the receiver's halo, in which a head would not be seen."""
+        return HALO if self.now.active in receiver.parts.item.members else 0.0
 
     def _back(self, path: list[Point], tail: Station, clear: float = 0.0) -> list[Point]:
         """The backward wire: beside the forward one, from the receiver (so that dashes on a shared stem fall together) to the sender."""
@@ -155,7 +159,7 @@ class Wiring:
         marks = [self.pen.path(curves.path_text(path), "wire")]
         if how != "idle" or self.paint.live:
             if not self.waiting:
-                back = self._back(path, s)
+                back = self._back(path, s, HALO if how == "active" and not self.paint.live else 0.0)
                 marks += [self.pen.path(curves.path_text(back), "back"), self._backhead(back, False)]
         return f'<g class="tv-seed" data-seed="">{"".join(marks)}</g>'
 
