@@ -26,6 +26,7 @@ CLASSES: tuple[type, ...] = (
     wire.TraceHeader,
     payload.FindingEntry,
     payload.VerdictTable,
+    payload.FormulaTable,
     payload.ViewEntry,
     payload.PayloadHeader,
 )

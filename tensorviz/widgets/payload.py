@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from tensorviz.errors import TensorvizError
 from tensorviz.trace import Array, Trace, TraceData
 from tensorviz.views.format import norm
+from tensorviz.views.formulas import Formulas, Piece
 from tensorviz.views.scale import scale_of
 from tensorviz.views.svg import skeleton
 from tensorviz.wire import ColumnEntry, Packer, SummaryEntry, TraceHeader, header_parts
@@ -29,6 +30,9 @@ FULL_BUDGET = 400_000
 
 PICTURE_SIDE = 32
 PICTURE_BUDGET = 200_000
+
+MOST_NAMED, MOST_WORKED = 20_000, 5_000
+"""Shares whose rules are written out in names, and with numbers: half a second of work, and a tenth of what the state may weigh."""
 
 CHECK_NODES = 60
 CHECK_ELEMENTS = 2_000
@@ -71,6 +75,20 @@ class VerdictTable:
 
 
 @dataclass(frozen=True)
+class FormulaTable:
+    """The formula of every share, column by column; each position is one in ``lines``, -1 for none."""
+
+    lines: list[list[str]]
+    """Pieces; the first character of each says what it stands for: t text, v value, g gradient, and in capitals the same inside an exponent."""
+    left: ColumnEntry
+    rule: ColumnEntry
+    entry: ColumnEntry
+    worked: ColumnEntry
+    """With the numbers of one entry."""
+    result: ColumnEntry
+
+
+@dataclass(frozen=True)
 class ViewEntry:
     """What the stepper shows beside the record."""
 
@@ -80,6 +98,7 @@ class ViewEntry:
     value_max: float
     """Largest finite |value| of the whole trace: the end of the value scale, fixed for the pass."""
     gradient_max: float
+    formulas: FormulaTable
     findings: list[FindingEntry]
     verdicts: VerdictTable
     check_kind: str
@@ -175,6 +194,27 @@ def _limits(data: TraceData) -> tuple[int, int]:
     return cap, side
 
 
+def _formulas(trace: Trace, packer: Packer) -> FormulaTable:
+    """Names for up to MOST_NAMED shares, numbers for up to MOST_WORKED; where there are more, the stepper shows the ops' own words."""
+    shares = [s for n in trace.nodes for s in n.shares]
+    made = Formulas(trace)
+    lines: dict[tuple[str, ...], int] = {}
+
+    def line(pieces: Sequence[Piece]) -> int:
+        if not pieces:
+            return -1
+        return lines.setdefault(tuple((p.kind[0].upper() if p.raised else p.kind[0]) + p.text for p in pieces), len(lines))
+
+    rows: list[tuple[int, ...]] = []
+    if len(shares) <= MOST_NAMED:
+        for share in shares:
+            f = made.of(share, numbers=len(shares) <= MOST_WORKED)
+            entry, result = (line([Piece(text)] if text else []) for text in (f.entry, f.result))
+            rows.append((line([Piece(f.left, "gradient")]), line(f.rule), entry, line(f.worked), result))
+    columns = (packer.column([row[i] for row in rows], "i4") for i in range(5))
+    return FormulaTable([list(pieces) for pieces in lines], *columns)
+
+
 def _findings(trace: Trace) -> list[FindingEntry]:
     try:
         found = trace.findings()
@@ -243,6 +283,7 @@ def build(trace: Trace) -> bytes:
         skeleton=skeleton(trace),
         value_max=scale.value,
         gradient_max=scale.gradient,
+        formulas=_formulas(trace, packer),
         findings=_findings(trace),
         verdicts=_verdicts(rows, packer),
         check_kind=kind,

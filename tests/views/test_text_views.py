@@ -145,13 +145,6 @@ def test_one_entry_of_an_array_stands_for_the_others() -> None:
     assert found.numbers.endswith("[0, 0] = 2 · 1.1 · 1 = 2.2")
 
 
-def test_a_rule_that_is_no_formula_of_single_entries_stays_in_words() -> None:
-    trace = circuits.layers(1, 4)
-    found = formula(trace, trace.node("W0").shares[0])
-    assert found.names == "x.T @ ∂(line 4)" or "@" in found.names
-    assert found.numbers == ""
-
-
 # ---- drawings ----------------------------------------------------------------------------------------------------
 
 

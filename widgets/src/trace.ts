@@ -126,12 +126,23 @@ export interface VerdictTable {
   readonly reason: string[];
 }
 
+/** The formula of every share, column by column; each position is one in ``lines``, -1 for none. */
+export interface FormulaTable {
+  readonly lines: string[][];
+  readonly left: ColumnEntry;
+  readonly rule: ColumnEntry;
+  readonly entry: ColumnEntry;
+  readonly worked: ColumnEntry;
+  readonly result: ColumnEntry;
+}
+
 /** What the stepper shows beside the record. */
 export interface ViewEntry {
   readonly title: string;
   readonly skeleton: string;
   readonly value_max: number;
   readonly gradient_max: number;
+  readonly formulas: FormulaTable;
   readonly findings: FindingEntry[];
   readonly verdicts: VerdictTable;
   readonly check_kind: string;

@@ -1,36 +1,66 @@
 import { describe, expect, it } from "vitest";
-import { aligned, meanings, position, put, symbols } from "../src/view/formula";
+import { part, position, ruleOf, runs, wrapped } from "../src/view/formula";
+import { pullRules, shareRule } from "../src/view/rule";
 import type { Child } from "../src/dom";
 import { recording } from "./golden";
 
 const said = (children: readonly Child[] | null) =>
   (children ?? []).map((c) => (c instanceof Node ? c.textContent : c)).join("");
 
-describe("the rule of x * x", () => {
-  const rec = recording("fork");
-  const names = meanings(rec, 1);
-  const local = rec.array(rec.share.local[0] ?? -1);
-
-  it("is written in the user's names", () => expect(said(symbols("g * b", names))).toBe("∂y · x"));
-  it("is written with the numbers", () => expect(local && said(put("g * b", names, local, 0))).toBe("1 · 3"));
-  it("sets exponents high", () => {
-    const [, , , exponent] = symbols("g * b ** (2 - 1)", names);
-    expect((exponent as Element).tagName).toBe("SUP");
-    expect(said(symbols("g * b ** (2 - 1)", names))).toBe("∂y · x^2 − 1");
+describe("pieces", () => {
+  it("keep every space and sign", () => {
+    expect(said(runs(["g∂m", "t / ties where ", "vA", "t = ", "vm", "t, else 0"]))).toBe(
+      "∂m / ties where A = m, else 0",
+    );
+    expect(said(runs(["g∂h", "t where ", "vadd", "t > 0, else 0"]))).toBe("∂h where add > 0, else 0");
   });
-  it("is not filled with numbers where it is not entry by entry", () => {
-    expect(local && put("g @ b.T", names, local, 0)).toBeNull();
-    expect(local && put("where(b > 0, g, 0)", names, local, 0)).toBeNull();
-    expect(local && put("unknown(g)", names, local, 0)).toBeNull();
+  it("are coloured by what they stand for", () => {
+    const [gradient, , value] = runs(["g∂y", "t · ", "vx"]) as Element[];
+    expect([gradient?.className, value?.className]).toEqual(["tv-g", "tv-v"]);
+  });
+  it("set an exponent high, as one", () => {
+    const [, exponent, after] = runs(["vb", "V2", "T − 1", "t · c"]);
+    expect((exponent as Element).tagName).toBe("SUP");
+    expect((exponent as Element).textContent).toBe("^2 − 1");
+    expect(after).toBe(" · c");
+  });
+  it("stay text, whatever is in them", () => {
+    const [evil] = runs(["v<img src=x onerror=alert(1)>"]) as Element[];
+    expect(evil?.children.length).toBe(0);
   });
 });
 
-it("a position in the result finds its place in a broadcast operand", () => {
-  expect([0, 1, 2, 3, 4, 5].map((i) => aligned(i, [2, 3], [3]))).toEqual([0, 1, 2, 0, 1, 2]);
-  expect([0, 1, 2, 3, 4, 5].map((i) => aligned(i, [2, 3], [2, 1]))).toEqual([0, 0, 0, 1, 1, 1]);
-  expect(aligned(5, [2, 3], [])).toBe(0);
-  expect(aligned(0, [2, 3], [4])).toBe(-1);
-  expect(aligned(0, [3], [1, 3])).toBe(-1);
+describe("a share's formula", () => {
+  const fork = recording("fork");
+  it("is what Python wrote", () => {
+    expect(said(part(fork, 0, "left"))).toBe("∂x");
+    expect(said(ruleOf(fork, 0))).toBe("∂y · x");
+    expect(said(part(fork, 0, "worked"))).toBe("1 · 3");
+    expect(shareRule(fork, 0).textContent).toBe("∂x ← ∂y · x∂x ← 1 · 3 = 3");
+  });
+  it("spells an unbroadcast out for its first entry", () => {
+    const broadcast = recording("broadcast");
+    const share = broadcast.header.nodes[1]?.shares[0] ?? -1;
+    expect(shareRule(broadcast, share).textContent).toBe("∂b = Σaxis 0 ∂(X + b)∂b[0] = 2.2 + 8.2 = 10.4");
+  });
+  it("takes the tie of a route", () => {
+    const routed = recording("routed");
+    expect([said(part(routed, 0, "entry")), said(part(routed, 0, "worked"))]).toEqual(["[0, 1]", "½ · 1"]);
+  });
+  it("falls back on the op's own words where no formula has travelled", () => {
+    expect([part(fork, 99, "rule"), said(ruleOf(fork, 99))]).toEqual([null, ""]);
+    const bare = recording("fork");
+    Object.assign(bare.header.view.formulas, { lines: [] });
+    expect(said(ruleOf(bare, 0))).toBe("g * b");
+    expect(shareRule(bare, 0).textContent).toBe("∂x ← g * b");
+  });
+  it("stands in the list of what a pull sends", () => {
+    expect(pullRules(fork, 1)?.textContent).toBe("The rule of y multiply swaps∂x ← ∂y · x∂x ← ∂y · x");
+  });
+});
+
+it("a name of several words is put in brackets", () => {
+  expect(["x", "X + b", "h.weight[0]", "−2", "(a)"].map(wrapped)).toEqual(["x", "(X + b)", "h.weight[0]", "−2", "(a)"]);
 });
 
 it("a flat position is written as an index", () => {

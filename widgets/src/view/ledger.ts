@@ -4,7 +4,7 @@ import { axes, shape } from "../format";
 import { shortTitle } from "../step";
 import type { Context } from "./context";
 import { brief } from "./cells";
-import { meanings, symbols, wrapped } from "./formula";
+import { ruleOf, wrapped } from "./formula";
 
 const WIDTH = 84;
 const FEW = 6; // rows beside other things: of a node that is used more often, those around the step are shown
@@ -63,7 +63,6 @@ export function ledger({ rec, steps, store }: Context, id: number, most = FEW): 
     const past = edge !== undefined && edge.accumulate <= step;
     const when = now ? "now" : past ? "past" : "future";
     const gate = rec.header.nodes[consumer];
-    const formula = gate?.formulas[slot];
     const summed = rec.axes(share);
     const value = rec.array(rec.share.value[share] ?? -1);
     const reached = past
@@ -78,7 +77,7 @@ export function ledger({ rec, steps, store }: Context, id: number, most = FEW): 
         "td",
         {},
         gate?.word ? `${gate.op} ${gate.word}` : (gate?.op ?? ""),
-        ...notes(formula ? symbols(formula, meanings(rec, consumer)) : [], summed, now || past),
+        ...notes(ruleOf(rec, share), summed, now || past),
       ),
       h("td", { class: "tv-n tv-g" }, ...(now || past ? brief(value) : [h("span", { class: "tv-soon" }, "to come")])),
       h("td", { class: "tv-n" }, ...reached),

@@ -1,0 +1,87 @@
+"""The rules of real ops in the user's names and with numbers; the numbers were worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import tensorviz as tv
+from tensorviz.views.format import MINUS
+from tensorviz.views.formulas import formula
+
+
+def test_a_matrix_product_is_written_out_for_one_entry_while_its_terms_are_few() -> None:
+    a = tv.tensor([[1.0, 2.0], [3.0, -4.0]], requires_grad=True)
+    b = tv.tensor([[0.5], [2.0]], requires_grad=True)
+    trace = (a @ b).backward([[1.0], [-2.0]])
+    to_a, to_b = (trace.node(t).shares[0] for t in (a, b))
+    assert formula(trace, to_a).names == "∂(a @ b) @ b.T"
+    assert formula(trace, to_a).numbers == "∂a[0, 0] = 1 · 0.5 = 0.5"
+    assert formula(trace, to_b).numbers == f"∂b[0, 0] = 1 · 1 + 3 · ({MINUS}2) = {MINUS}5"
+    w, m = tv.tensor(np.ones(6), requires_grad=True), tv.tensor(np.full((6, 3), 0.5), requires_grad=True)
+    trace = (w @ m).backward([1.0, 2.0, 3.0])
+    assert formula(trace, trace.node(w).shares[0]).numbers == "∂w[0] = 1 · 0.5 + 2 · 0.5 + 3 · 0.5 = 3"
+    assert formula(trace, trace.node(m).shares[0]).numbers == "∂m[0, 0] = 1 · 1 = 1"
+    trace = (m.T @ w).backward([1.0, 2.0, 3.0])
+    assert formula(trace, trace.node(w).shares[0]).numbers == "∂w[0] = 0.5 · 1 + 0.5 · 2 + 0.5 · 3 = 3"
+
+
+def test_of_a_long_sum_the_first_terms_and_their_count_are_written() -> None:
+    b = tv.tensor(1.0, requires_grad=True)
+    trace = (b * np.arange(1.0, 7.0)).sum().backward()
+    assert formula(trace, trace.node("b").shares[0]).numbers == "∂b = 1 + 2 + … (6 terms) = 21"
+
+
+def test_negative_terms_are_subtracted() -> None:
+    b = tv.tensor(1.0, requires_grad=True)
+    trace = (b * np.array([-1.0, -2.0, 3.0])).sum().backward()
+    assert formula(trace, trace.node("b").shares[0]).numbers == f"∂b = {MINUS}1 {MINUS} 2 + 3 = 0"
+
+
+def test_a_rule_in_words_keeps_its_spaces_and_signs() -> None:
+    A = tv.tensor([[0.2, 1.5, 1.5], [0.7, 2.1, 0.4]], requires_grad=True)
+    m = A.max(axis=1)
+    trace = m.backward([1.0, -2.0])
+    found = formula(trace, trace.node("A").shares[0])
+    assert found.names == "∂m / ties where A = m, else 0"
+    assert found.numbers == "∂A[0, 1] = ½ · 1 = 0.5"
+    assert [(p.text, p.kind) for p in found.rule] == [
+        ("∂m", "gradient"),
+        (" / ties where ", "text"),
+        ("A", "value"),
+        (" = ", "text"),
+        ("m", "value"),
+        (", else 0", "text"),
+    ]
+    h = tv.relu(A - 1.0)
+    trace = h.sum().backward()
+    assert formula(trace, trace.node("h").shares[0]).names.startswith("∂")
+    assert formula(trace, trace.nodes[2].shares[0]).names == "∂h where (A - 1.0) > 0, else 0"
+
+
+def test_an_exponent_is_raised_and_its_brackets_stay_in_plain_text() -> None:
+    x = tv.tensor(-3.0, requires_grad=True)
+    trace = (x**3).backward()
+    found = formula(trace, trace.node("x").shares[0])
+    assert [p.text for p in found.rule if p.raised] == ["3", f" {MINUS} 1"]
+    assert found.numbers == f"∂x = 1 · 3 · ({MINUS}3) ** (3 {MINUS} 1) = 27"
+
+
+def test_what_a_mean_divides_by_is_put_in() -> None:
+    x = tv.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    trace = x.mean(axis=1).backward([1.0, 3.0])
+    assert formula(trace, trace.node("x").shares[0]).numbers == "∂x[0, 0] = 1 / 2 = 0.5"
+
+
+def test_a_rule_that_is_no_formula_of_single_entries_stays_in_words() -> None:
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    y = tv.softmax(x)
+    trace = y.backward([1.0, 0.0])
+    assert formula(trace, trace.node("x").shares[0]).names == "y · (∂y − sum(∂y · y))"
+    assert formula(trace, trace.node("x").shares[0]).numbers == ""
+
+
+def test_a_hostile_name_is_cut_and_its_control_characters_are_shown() -> None:
+    x = tv.tensor(2.0, requires_grad=True, name="a\x00" + "b" * 50_000)
+    trace = (x * x).backward()
+    assert len(formula(trace, trace.node(x).shares[0]).left) < 40
+    assert "␀" in formula(trace, trace.node(x).shares[0]).names
