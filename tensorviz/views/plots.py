@@ -1,0 +1,342 @@
+"""Plots with matplotlib: gradient norms through a pass, one share as a heat map, the error of finite differences. Imports trace and other views only.
+
+Each takes an ``ax`` and returns it; without one a new figure is made. matplotlib is loaded when a plot is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tensorviz.errors import MissingExtraError
+from tensorviz.trace import Array, Share, Trace, TraceNode
+from tensorviz.views import format as fmt
+from tensorviz.views import text
+from tensorviz.views.captions import title as title_of
+from tensorviz.views.labels import grid
+from tensorviz.views.options import one_of
+from tensorviz.views.palette import MOST, STEEPNESS, Tokens, mix
+from tensorviz.views.palette import palette as tokens_of
+from tensorviz.views.scale import scale_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_NAMES = 40
+"""Nodes that are named under an axis; of more, every second or third is."""
+MOST_NUMBERS = 100
+"""Cells in which numbers are printed."""
+ARRAYS = ("value", "local", "total")
+STEPS = tuple(10.0 ** (k / 2) for k in range(-32, 1))
+"""Half decades from 1e-16 to 1."""
+
+
+def gradient_norms(trace: Trace, ax: Axes | None = None, *, palette: str = "light") -> Axes:
+    """The norm of every node's gradient, in the order in which the pass completes them, on a log scale.
+
+    Forks are marked with the number of shares that were added, nodes whose share was summed over broadcast axes with those axes. A gradient that is
+    zero throughout stands at the bottom, one without a finite entry at the top; entries that are NaN or infinite are left out of the norm and said.
+
+    Raises
+    ------
+    ValueError
+        For a trace without steps, and for a palette that does not exist.
+    MissingExtraError
+        Without matplotlib.
+
+    """
+    tokens = tokens_of(palette)
+    order = _completed(trace)
+    if not order:
+        raise ValueError("this trace has no steps: backward has not been called")
+    ax = _axes(ax, tokens, (max(6.4, min(16.0, 1.5 + 0.42 * len(order))), 4.2))
+    nodes = [trace.nodes[i] for i in order]
+    arrays = [np.asarray(node.cotangent) for node in nodes]
+    norms = np.array([fmt.norm(array) for array in arrays])
+    strange = np.array([bool(fmt.specials(array)) for array in arrays])
+    usable = norms > 0
+    low, high = (norms[usable].min(), norms[usable].max()) if usable.any() else (0.1, 1.0)
+    floor, roof = low / 10, high * 10
+    shown = np.where(usable, norms, np.where(strange, roof, floor))
+    x = np.arange(len(order))
+    ax.set_yscale("log")
+    ax.plot(x, np.where(usable, norms, np.nan), color=tokens["gline"], linewidth=1.2, linestyle=(0, (4, 2)), zorder=2)
+    kinds = (
+        ("op", "o", "result of an op"),
+        ("leaf", "s", "leaf"),
+        ("parameter", "H", "parameter"),
+        ("detached", "D", "detached"),
+        ("constant", "s", "constant"),
+    )
+    for kind, marker, word in kinds:
+        mine = np.array([node.kind == kind for node in nodes]) & ~strange
+        if mine.any():
+            ax.scatter(x[mine], shown[mine], 54, tokens["done"], marker=marker, edgecolors=tokens["gline"], linewidths=1.6, zorder=3, label=word)
+    if strange.any():
+        ax.scatter(x[strange], shown[strange], 60, tokens["err"], marker="X", linewidths=0, zorder=3, label="holds NaN or infinity")
+    for i, node in enumerate(nodes):
+        words = _marks(node, arrays[i], usable[i])
+        if words:
+            bold = tokens["err"] if strange[i] else tokens["ink"]
+            ax.annotate("\n".join(words), (x[i], shown[i]), (0, 8), textcoords="offset points", ha="center", va="bottom", fontsize=9, color=bold)
+    if (~usable & ~strange).any():
+        ax.axhline(floor, color=tokens["hair2"], linewidth=0.8, linestyle=":", zorder=1)
+    ax.set_ylim(floor / 3, roof * 4)
+    every = max(1, math.ceil(len(order) / MOST_NAMES))
+    ax.set_xticks(
+        x[::every], [_name(node) for node in nodes[::every]], rotation=60 if len(order) > 8 else 0, ha="right" if len(order) > 8 else "center"
+    )
+    ax.set_xlim(-0.6, len(order) - 0.4)
+    ax.set_ylabel("norm of the gradient, ‖∂‖")
+    ax.set_xlabel("nodes in the order in which their gradients are complete")
+    _legend(ax, tokens)
+    return ax
+
+
+def share_heatmap(
+    trace: Trace, key: Any, share: int = 0, ax: Axes | None = None, *, array: str = "value", palette: str = "light", colorbar: bool = True
+) -> Axes:
+    """One share of a node's gradient as a heat map, coloured as in the pictures: diverging, the same scale for the whole pass, steep near zero.
+
+    ``share`` is its position in ``trace.node(key).shares``. ``array`` is ``"value"`` (the share as it arrives), ``"local"`` (before broadcast axes are
+    summed) or ``"total"`` (the running sum after it). The last axis runs to the right, all others downwards.
+
+    Raises
+    ------
+    ValueError, IndexError, KeyError
+        For an array, a share or a node that does not exist; the message says what there is.
+    MissingExtraError
+        Without matplotlib.
+
+    """
+    tokens = tokens_of(palette)
+    one_of("array", array, ARRAYS)
+    node = trace.node(key)
+    found = _share(node, share)
+    values = np.asarray(getattr(found, array), dtype=np.float64)
+    if not values.size:
+        raise ValueError(f"share {share} of {title_of(node)} is empty: shape {fmt.shape(values.shape)}")
+    table = values.reshape(grid(values.shape))
+    rows, cols = table.shape
+    ax = _axes(ax, tokens, (max(3.6, min(12.0, 1.8 + 0.62 * cols)), max(2.4, min(10.0, 1.2 + 0.42 * rows))))
+    from matplotlib.colors import AsinhNorm, LinearSegmentedColormap
+
+    numbers = table.size <= MOST_NUMBERS
+    strength = MOST if numbers else 1.0
+    ends = [mix(tokens["gneg"], tokens["cell0"], strength), tokens["cell0"], mix(tokens["gpos"], tokens["cell0"], strength)]
+    colours = LinearSegmentedColormap.from_list("gradient", ends).with_extremes(bad=tokens["errbg"] if numbers else tokens["err"])
+    most = scale_of(trace).gradient or 1.0
+    scale = AsinhNorm(linear_width=most / STEEPNESS, vmin=-most, vmax=most)
+    image = ax.imshow(np.ma.masked_invalid(table), cmap=colours, norm=scale, aspect="auto" if max(rows, cols) > 6 * min(rows, cols) else "equal")
+    if numbers:
+        _print(ax, table, fmt.cells(values), tokens)
+    ax.set_xticks([] if not values.ndim else range(cols) if cols <= 16 else range(0, cols, math.ceil(cols / 12)))
+    ax.set_yticks([] if values.ndim < 2 else range(rows) if rows <= 16 else range(0, rows, math.ceil(rows / 12)))
+    if values.ndim:
+        ax.set_xlabel(f"axis {values.ndim - 1}")
+    if values.ndim > 1:
+        ax.set_ylabel("axis 0" if values.ndim == 2 else f"axes 0 to {values.ndim - 2}, in row-major order")
+    ax.set_title(_told(trace, node, found, share, array), color=tokens["ink"], fontsize=11)
+    if colorbar:
+        bar = ax.figure.colorbar(image, ax=ax, ticks=[-most, -most / 10, 0, most / 10, most])
+        bar.ax.set_yticklabels([fmt.number(t) for t in (-most, -most / 10, 0, most / 10, most)], color=tokens["ink2"])
+        bar.outline.set_edgecolor(tokens["hair2"])
+    return ax
+
+
+def error_curve(
+    trace: Trace,
+    key: Any,
+    index: Sequence[int] | None = None,
+    ax: Axes | None = None,
+    *,
+    steps: Sequence[float] | None = None,
+    palette: str = "light",
+) -> Axes:
+    """The relative error of central differences against their step ``h``, for one element of a node's gradient; both axes are logarithmic.
+
+    Small steps drown in round-off, which falls with 1/h, large ones in the curvature, which rises with h²: the valley between is where a check can
+    judge. The recorded graph is replayed with the element moved by h, in float64. ``index`` is the element, by default the one with the largest
+    gradient; ``steps`` are the values of h, by default half decades from 1e-16 to 1 times max(1, abs(x)).
+
+    Raises
+    ------
+    ValueError, IndexError, KeyError
+        For a node without a gradient, an element or a step that does not exist, and a trace with several roots.
+    MissingExtraError
+        Without matplotlib.
+
+    """
+    tokens = tokens_of(palette)
+    node = trace.node(key)
+    place, analytic, x = _element(trace, node, index)
+    given = [h * max(1.0, abs(x)) for h in STEPS] if steps is None else [float(h) for h in steps]
+    if not given or not all(0 < h < math.inf for h in given):
+        raise ValueError("steps must be positive finite numbers, at least one")
+    ax = _axes(ax, tokens, (6.8, 4.4))
+    errors = differences(trace, node, place, analytic, given)
+    h = np.array(given)
+    exact, wild = errors == 0, ~np.isfinite(errors)
+    floor = 10.0 ** math.floor(min([-17.0, *np.log10(errors[~exact & ~wild])]))
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.plot(
+        h, np.where(exact | wild, np.nan, errors), color=tokens["gline"], linewidth=1.8, marker="o", markersize=4.5, label="|a − n| / max(|a|, |n|)"
+    )
+    if exact.any():
+        ax.scatter(h[exact], np.full(exact.sum(), floor), 40, tokens["gline"], marker="v", label="no difference at all")
+    if wild.any():
+        ax.scatter(h[wild], np.full(wild.sum(), 2.0), 40, tokens["err"], marker="X", label="NaN or infinity")
+    usable = ~wild
+    if usable.any():
+        best = int(np.argmin(np.where(usable, errors, np.inf)))
+        ax.axvline(h[best], color=tokens["nowink"], linewidth=1, linestyle=(0, (2, 2)))
+        ax.annotate(
+            f"best h = {fmt.number(float(h[best]), 2)}",
+            (float(h[best]), 1.0),
+            (6, -4),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            va="top",
+            color=tokens["nowink"],
+            fontsize=10,
+        )
+    ax.axhline(1e-3, color=tokens["ok"], linewidth=1, linestyle=(0, (6, 3)), label="rtol of a check, 1e−3")
+    ax.set_ylim(floor / 3, 10)
+    ax.set_xlabel("step h")
+    ax.set_ylabel("relative error")
+    entry = f"[{', '.join(map(str, place))}]" if place else ""
+    ax.set_title(f"∂{_name(node)}{entry} = {fmt.number(analytic)} against central differences", color=tokens["ink"], fontsize=11)
+    _legend(ax, tokens)
+    return ax
+
+
+def differences(trace: Trace, node: TraceNode, place: tuple[int, ...], analytic: float, steps: Sequence[float]) -> Array:
+    """Per step h the relative error of (f(x + h) - f(x - h)) / 2h, where f is the root weighted with its seed.
+
+    The moves are those that floating point makes of x + h and x - h. NaN where the result is not finite.
+    """
+    seed = next(step.after for step in trace.data.steps if step.kind == "seed")
+    weights = np.ones(trace.nodes[trace.roots[0]].shape) if seed is None else np.asarray(seed, dtype=np.float64)
+    base = np.array(node.value, dtype=np.float64)
+    out = []
+    with np.errstate(all="ignore"):
+        for h in steps:
+            moved = []
+            for to in (base[place] + h, base[place] - h):
+                value = base.copy()
+                value[place] = to
+                moved.append((to, float((np.asarray(trace.replay({node.id: value}, dtype=np.float64)) * weights).sum())))
+            (right, up), (left, down) = moved
+            numeric = (up - down) / (right - left) if right != left else 0.0
+            top = max(abs(analytic), abs(numeric))
+            out.append(abs(analytic - numeric) / top if top else 0.0)
+    return np.array(out)
+
+
+# ---- what is drawn -----------------------------------------------------------------------------------------------
+
+
+def _completed(trace: Trace) -> list[int]:
+    """Nodes that got a gradient, in the order in which their last share (or the seed) arrived."""
+    last: dict[int, int] = {}
+    for k, step in enumerate(trace.data.steps):
+        if step.kind in ("seed", "accumulate"):
+            last[step.node] = k
+    return [i for i in sorted(last, key=last.__getitem__) if trace.nodes[i].cotangent is not None]
+
+
+def _marks(node: TraceNode, array: Array, usable: bool) -> list[str]:
+    words = []
+    if fmt.specials(array):
+        words.append(fmt.specials(array))
+    elif not usable:
+        words.append("0")
+    summed = dict.fromkeys(fmt.axes(share.summed_axes) for share in node.shares if share.summed_axes)
+    words += [f"Σ {axes}" for axes in summed]
+    if len(node.shares) > 1:
+        words.append(f"Σ {len(node.shares)} shares")
+    return words
+
+
+def _name(node: TraceNode) -> str:
+    return text.cut(title_of(node), 16).replace("$", r"\$")
+
+
+def _share(node: TraceNode, position: Any) -> Share:
+    if isinstance(position, bool) or not isinstance(position, (int, np.integer)):
+        raise TypeError(f"share must be an int, not {type(position).__name__}")
+    if not node.shares:
+        raise IndexError(f"{title_of(node)} received no share")
+    if not -len(node.shares) <= position < len(node.shares):
+        raise IndexError(
+            f"{title_of(node)} received {fmt.counted(len(node.shares), 'share')}, 0 to {len(node.shares) - 1}; there is no share {position}"
+        )
+    return node.shares[position]
+
+
+def _told(trace: Trace, node: TraceNode, share: Share, position: int, array: str) -> str:
+    sender = _name(trace.nodes[share.consumer])
+    which = f"share {position % len(node.shares) + 1} of {len(node.shares)}" if len(node.shares) > 1 else "only share"
+    what = {
+        "value": which,
+        "local": f"{which}, before Σ {fmt.axes(share.summed_axes)}" if share.summed_axes else which,
+        "total": f"sum after {which}",
+    }
+    return f"∂{_name(node)}: {what[array]}, from {sender}"
+
+
+def _print(ax: Axes, table: Array, words: Sequence[str], tokens: Tokens) -> None:
+    for i, word in enumerate(words):
+        row, col = divmod(i, table.shape[1])
+        x = float(table[row, col])
+        colour = tokens["err"] if math.isnan(x) else tokens["ink"] if math.isinf(x) else tokens["ink2"] if x == 0 else tokens["gradink"]
+        ax.text(col, row, word, ha="center", va="center", color=colour, fontsize=10, family="monospace", weight="normal" if x == 0 else "bold")
+
+
+def _element(trace: Trace, node: TraceNode, index: Sequence[int] | None) -> tuple[tuple[int, ...], float, float]:
+    if len(trace.roots) != 1:
+        raise ValueError(f"the curve is drawn for one root, and this trace has {len(trace.roots)}")
+    if node.cotangent is None:
+        raise ValueError(f"{title_of(node)} has no gradient to compare with")
+    if index is None:
+        sizes = np.abs(np.where(np.isfinite(node.cotangent), node.cotangent, 0.0))
+        if not sizes.size:
+            raise ValueError(f"{title_of(node)} is empty: shape {fmt.shape(node.shape)}")
+        place = tuple(int(i) for i in np.unravel_index(int(sizes.argmax()), node.shape))
+    else:
+        place = tuple(int(i) for i in index)
+        if len(place) != len(node.shape) or any(not -d <= i < d for i, d in zip(place, node.shape, strict=False)):
+            raise IndexError(f"{title_of(node)} has shape {fmt.shape(node.shape)} and no element {list(place)}")
+        place = tuple(i % d for i, d in zip(place, node.shape, strict=True))
+    return place, float(node.cotangent[place]), float(node.value[place])
+
+
+# ---- matplotlib --------------------------------------------------------------------------------------------------
+
+
+def _axes(ax: Axes | None, tokens: Tokens, size: tuple[float, float]) -> Axes:
+    """The axes that were given, or those of a new figure, in the colours of the palette."""
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise MissingExtraError("plots need matplotlib, which a plain install leaves out: pip install 'tensorviz-backward[lab]'") from error
+    if ax is None:
+        figure, ax = plt.subplots(figsize=size, layout="constrained")
+        figure.set_facecolor(tokens["bg"])
+    ax.set_facecolor(tokens["bg"])
+    for side, spine in ax.spines.items():
+        spine.set_color(tokens["hair2"])
+        spine.set_visible(side in ("left", "bottom"))
+    ax.tick_params(colors=tokens["ink2"], which="both")
+    ax.xaxis.label.set_color(tokens["ink2"])
+    ax.yaxis.label.set_color(tokens["ink2"])
+    return ax
+
+
+def _legend(ax: Axes, tokens: Tokens) -> None:
+    found = ax.legend(frameon=False, fontsize=9, labelcolor=tokens["ink2"], loc="best")
+    found.set_zorder(1)

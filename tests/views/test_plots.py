@@ -1,0 +1,231 @@
+"""Plots: what stands in the axes, that given axes are used, and what is said where there is nothing to plot."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import tensorviz as tv
+from tensorviz.errors import MissingExtraError
+from tensorviz.trace import Trace
+from tensorviz.views import plots
+from tensorviz.views.palette import PALETTES, contrast
+from views import circuits
+
+matplotlib = pytest.importorskip("matplotlib")
+
+
+@pytest.fixture(autouse=True)
+def _no_windows() -> Iterator[None]:
+    from matplotlib import pyplot as plt
+
+    plt.switch_backend("Agg")
+    yield
+    plt.close("all")
+
+
+def names(axis: object) -> list[str]:
+    return [label.get_text() for label in axis.get_ticklabels()]  # type: ignore[attr-defined]
+
+
+def written(ax: object) -> list[str]:
+    return [t.get_text() for t in ax.texts]  # type: ignore[attr-defined]
+
+
+# ---- norms -------------------------------------------------------------------------------------------------------
+
+
+def test_norms_stand_in_the_order_of_the_pass() -> None:
+    ax = plots.gradient_norms(circuits.broadcast())
+    # L = sum((X + b) ** 2); the names of unnamed ops are the expressions of their source
+    assert names(ax.xaxis)[0] == "L"
+    assert names(ax.xaxis)[-2:] == ["X", "b"]
+    line = ax.lines[0].get_ydata()
+    g = 2 * np.array([[1.1, 2.2, 3.3], [4.1, 5.2, 6.3]])
+    assert np.allclose(line, [1.0, np.sqrt(6), np.linalg.norm(g), np.linalg.norm(g), np.linalg.norm(g.sum(0))])
+    assert ax.get_yscale() == "log"
+    assert "Σ axis 0" in written(ax)
+
+
+def test_forks_say_how_many_shares_were_added() -> None:
+    ax = plots.gradient_norms(circuits.staged())
+    assert "Σ 3 shares" in written(ax)
+    assert "Σ 2 shares" in written(ax)
+
+
+def test_zero_and_nan_gradients_are_marked_not_lost() -> None:
+    t = circuits.Tape()
+    x, y = t.leaf([1.0, 2.0], "x"), t.leaf([np.nan, 2.0], "y")
+    t.sum(t.add(t.mul(x, t.constant(np.zeros(2))), t.mul(y, y)), "s")
+    ax = plots.gradient_norms(t.record())
+    assert any(word.startswith("1 NaN") for word in written(ax))
+    assert "0" in written(ax)
+    assert [t.get_text() for t in ax.get_legend().get_texts()].count("holds NaN or infinity") == 1
+
+
+def test_of_many_nodes_every_few_are_named() -> None:
+    ax = plots.gradient_norms(circuits.chain(200))
+    assert 20 <= len(names(ax.xaxis)) <= plots.MOST_NAMES
+
+
+def test_a_forward_record_has_no_norms() -> None:
+    with pytest.raises(ValueError, match="backward has not been called"):
+        plots.gradient_norms(circuits.broadcast(forward_only=True))
+
+
+# ---- heat maps ---------------------------------------------------------------------------------------------------
+
+
+def test_a_share_is_printed_cell_by_cell() -> None:
+    ax = plots.share_heatmap(circuits.routed(), "A")
+    assert [word.strip("\xa0") for word in written(ax)] == ["0", "0.5", "0.5", "0", "0", "0", "−2.0", "0", "0.5", "0", "0", "0"]
+    assert ax.get_title() == "∂A: only share, from m"
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("axis 1", "axis 0")
+
+
+def test_before_the_sum_over_broadcast_axes_it_has_the_result_s_shape() -> None:
+    trace = circuits.broadcast()
+    assert plots.share_heatmap(trace, "b", array="local").images[0].get_array().shape == (2, 3)
+    assert plots.share_heatmap(trace, "b").images[0].get_array().shape == (1, 3)
+
+
+def test_the_scale_is_the_one_of_the_pictures() -> None:
+    from tensorviz.views.palette import tint
+    from tensorviz.views.scale import scale_of
+
+    trace = circuits.broadcast()
+    image = plots.share_heatmap(trace, "X", colorbar=False).images[0]
+    most = scale_of(trace).gradient
+    assert image.norm.vmax == most == -image.norm.vmin
+    for x in (0.0, most / 8, most):
+        assert abs(2 * float(image.norm(x)) - 1 - 2 * tint(x, most)) < 0.011  # tints are whole hundredths
+
+
+def test_nan_cells_say_so() -> None:
+    x = tv.tensor([0.0, 1.0, -1.0], requires_grad=True, name="x")
+    with np.errstate(all="ignore"):
+        trace = (np.sqrt(x) * x).sum().backward()
+    ax = plots.share_heatmap(trace, "x", 0)
+    assert "NaN" in written(ax)
+    assert ax.images[0].get_array().mask.tolist() == [[False, False, True]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("x", 2), IndexError, "x received 2 shares, 0 to 1; there is no share 2"),
+        (("x", "first"), TypeError, "share must be an int, not str"),
+        (("nowhere",), KeyError, "'nowhere' is not in the trace"),
+    ],
+)
+def test_a_wrong_share_says_what_there_is(arguments: tuple[object, ...], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        plots.share_heatmap(circuits.squared(), *arguments)  # type: ignore[arg-type]
+
+
+def test_a_wrong_array_and_palette_say_what_there_is() -> None:
+    with pytest.raises(ValueError, match="'value', 'local', 'total'"):
+        plots.share_heatmap(circuits.squared(), "x", array="sum")
+    with pytest.raises(ValueError, match="palette must be one of"):
+        plots.share_heatmap(circuits.squared(), "x", palette="viridis")
+
+
+# ---- error against step ------------------------------------------------------------------------------------------
+
+
+def cube() -> Trace:
+    x = tv.tensor([2.0, 3.0], requires_grad=True, name="x")
+    return (x * x * x).sum().backward()
+
+
+def test_the_error_is_that_of_central_differences() -> None:
+    trace = cube()
+    # ((x + h)^3 - (x - h)^3) / 2h = 3 x^2 + h^2 exactly, so at x = 3 and h = 1 the error is 1 / 28, at h = 0.5 it is 0.25 / 27.25
+    found = plots.differences(trace, trace.node("x"), (1,), 27.0, [1.0, 0.5])
+    assert np.allclose(found, [1 / 28, 0.25 / 27.25], rtol=1e-12)
+
+
+def test_the_largest_gradient_is_looked_at_unless_another_is_named() -> None:
+    trace = cube()
+    assert plots.error_curve(trace, "x").get_title().startswith("∂x[1] = 27 ")
+    assert plots.error_curve(trace, "x", [0]).get_title().startswith("∂x[0] = 12 ")
+    assert plots.error_curve(trace, "x", [-1]).get_title().startswith("∂x[1] = 27 ")
+
+
+def test_the_valley_lies_between_round_off_and_curvature() -> None:
+    ax = plots.error_curve(cube(), "x")
+    h, error = (np.asarray(d, dtype=float) for d in ax.lines[0].get_data())
+    best = h[np.nanargmin(error)]
+    assert 1e-7 < best < 1e-3
+    assert error[-1] > 0.01
+    assert np.nanmax(error[h < 1e-14]) > 1e-4
+    assert any(word.startswith("best h = ") for word in written(ax))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"index": [2]}, IndexError, "x has shape (2,) and no element [2]"),
+        ({"index": [0, 0]}, IndexError, "no element [0, 0]"),
+        ({"steps": []}, ValueError, "steps must be positive finite numbers"),
+        ({"steps": [0.0]}, ValueError, "steps must be positive finite numbers"),
+    ],
+)
+def test_a_wrong_element_or_step_is_refused(options: dict[str, object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        plots.error_curve(cube(), "x", **options)  # type: ignore[arg-type]
+
+
+def test_what_has_no_gradient_has_no_curve() -> None:
+    x, c = tv.tensor(2.0, requires_grad=True, name="x"), tv.tensor(3.0, name="c")
+    with pytest.raises(ValueError, match="c has no gradient to compare with"):
+        plots.error_curve((x * c).backward(), "c")
+
+
+# ---- axes and colours --------------------------------------------------------------------------------------------
+
+DRAWN = {
+    "norms": lambda trace, **how: plots.gradient_norms(trace, **how),
+    "heatmap": lambda trace, **how: plots.share_heatmap(trace, "x", **how),
+    "curve": lambda trace, **how: plots.error_curve(trace, "x", **how),
+}
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_given_axes_are_used_and_returned(kind: str) -> None:
+    from matplotlib import pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2)
+    assert DRAWN[kind](cube(), ax=right) is right
+    assert plt.get_fignums() == [figure.number]
+    assert not left.lines and not left.images
+
+
+@pytest.mark.parametrize("palette", PALETTES)
+@pytest.mark.parametrize("kind", DRAWN)
+def test_colours_are_those_of_the_palette_and_can_be_read(kind: str, palette: str, tmp_path) -> None:
+    ax = DRAWN[kind](cube(), palette=palette)
+    paper = PALETTES[palette]["bg"]
+    assert matplotlib.colors.to_hex(ax.get_facecolor()) == paper
+    for words in [*ax.get_xticklabels(), *ax.get_yticklabels(), ax.xaxis.label, ax.title]:
+        if words.get_text():
+            assert contrast(matplotlib.colors.to_hex(words.get_color()), paper) >= 4.5
+    ax.figure.savefig(tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").stat().st_size > 4000
+
+
+def test_names_with_dollars_are_no_mathematics(tmp_path) -> None:
+    trace = circuits.squared(name="$a_{b")
+    ax = plots.gradient_norms(trace)
+    ax.figure.savefig(tmp_path / "plot.png")
+    assert r"\$a_{b" in names(ax.xaxis)
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=re.escape("pip install 'tensorviz-backward[lab]'")):
+        plots.gradient_norms(circuits.squared())
