@@ -101,6 +101,15 @@ for shape in ((3, 3), (3, 2), (2, 3), (2, 3, 3)):
         ("np.linalg.svd(a, compute_uv=False)", "torch.linalg.svdvals(a)"),
         a=regular(*shape),
     )
+    CASES += of(
+        "np.linalg.svd",
+        (
+            "np.linalg.svd(a, compute_uv=False).sum(axis=-1)",
+            "torch.linalg.matrix_norm(a, 'nuc')",
+            "np.linalg.norm(a, 'nuc')" if len(shape) == 2 else None,
+        ),
+        a=regular(*shape),
+    )
     CASES += of("np.linalg.pinv", ("np.linalg.pinv(a)", "torch.linalg.pinv(a)"), a=regular(*shape))
 for a, b in (((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (2, 3, 1)), ((2, 3, 3), (3, 2))):
     CASES += of("np.linalg.solve", ("np.linalg.solve(a, b)", "torch.linalg.solve(a, b)"), a=regular(*a), b=normal(*b))
