@@ -125,9 +125,9 @@ class TraceNode:
     cut: int | None = None
     """For ``detach``: the id of the node it was cut from, where that node is in the record."""
     behind: tuple[str, ...] = ()
-    """For ``detach``: the leaves that it was computed from and that got no gradient, by name; not saved to files."""
+    """For ``detach``: the leaves that it was computed from and that got no gradient, by name."""
     changed: bool = False
-    """The user's array that this constant was copied from holds other numbers by now; not saved to files."""
+    """The user's array that this constant was copied from held other numbers when the record was first looked at."""
 
     @property
     def is_leaf(self) -> bool:
@@ -180,6 +180,9 @@ class Trace:
 
     ``build`` is called once, at the first look, so that recording costs the user's program next to nothing.
     """
+
+    report: CheckReport | None = None
+    """What the latest :meth:`check` found; not saved to files."""
 
     def __init__(self, build: Callable[[], TraceData] | TraceData) -> None:
         self._build: Callable[[], TraceData] | None = None
@@ -275,10 +278,11 @@ class Trace:
         return replay(self, values or {}, dtype=dtype)
 
     def check(self, **options: Any) -> CheckReport:
-        """Compare every gradient with finite differences; see :func:`tensorviz.checks.check`."""
+        """Compare every gradient with finite differences; see :func:`tensorviz.checks.check`. The stepper shows the verdicts from then on."""
         from tensorviz.checks import check
 
-        return check(self, **options)
+        self.report = check(self, **options)
+        return self.report
 
     def findings(self) -> list[Finding]:
         """What a teacher or an engineer would point at, root cause first."""

@@ -7,7 +7,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field
 from dataclasses import fields as dataclass_fields
 from hashlib import blake2b
 from pathlib import Path
@@ -109,6 +109,8 @@ class NodeEntry:
     shares: list[int]
     cotangent: int
     cut: int | None
+    behind: list[str] = field(default_factory=list)
+    changed: bool = False
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,8 @@ class TraceHeader:
     shares: ShareTable
     steps: StepTable
     sources: list[SourceEntry]
+    texts: dict[str, str]
+    """The whole text of each file or cell that made nodes, by the ``file`` of its sources."""
     arrays: ArrayTable
 
 
@@ -301,6 +305,8 @@ def header_parts(trace: Trace, packer: Packer) -> dict[str, Any]:
             shares=[shares[id(s)] for s in n.shares],
             cotangent=a(n.cotangent),
             cut=n.cut,
+            behind=list(n.behind),
+            changed=n.changed,
         )
         for n in trace.nodes
     ]
@@ -333,6 +339,7 @@ def header_parts(trace: Trace, packer: Packer) -> dict[str, Any]:
             [s.caption for s in trace.steps],
         ),
         "sources": [SourceEntry(s.file, s.line, s.function, s.code, s.end_line, s.column, s.end_column) for s in sources],
+        "texts": {str(k): str(v) for k, v in trace.sources.items()},
     }
 
 
@@ -470,8 +477,9 @@ def _position(index: Any, count: int) -> int:
 
 
 def _exactly(cls: type, entry: dict[str, Any]) -> dict[str, Any]:
-    """The fields of ``cls`` in ``entry``; a missing one raises KeyError."""
-    return {f.name: entry[f.name] for f in dataclass_fields(cls)}
+    """The fields of ``cls`` in ``entry``; a missing one raises KeyError, unless it has a default: then older files lack it."""
+    optional = {f.name for f in dataclass_fields(cls) if f.default is not MISSING or f.default_factory is not MISSING}
+    return {f.name: entry[f.name] for f in dataclass_fields(cls) if f.name in entry or f.name not in optional}
 
 
 def loads(content: bytes, name: str = "this") -> Trace:
@@ -530,6 +538,8 @@ def _rebuild(header: dict[str, Any], read: Unpacker) -> TraceData:
                 shares=tuple(shares[_position(s, len(shares))] for s in n.shares),
                 cotangent=read.array(n.cotangent),
                 cut=n.cut,
+                behind=tuple(str(b) for b in n.behind),
+                changed=bool(n.changed),
             )
         )
     t = header["steps"]
@@ -545,7 +555,8 @@ def _rebuild(header: dict[str, Any], read: Unpacker) -> TraceData:
         )
         for kind, node, share, before, after, caption in zip(*columns, t["captions"], strict=True)
     )
-    return TraceData(tuple(nodes), steps, tuple(header["roots"]), bool(header["complete"]))
+    texts = {str(k): str(v) for k, v in header.get("texts", {}).items()}
+    return TraceData(tuple(nodes), steps, tuple(header["roots"]), bool(header["complete"]), MappingProxyType(texts))
 
 
 def load(path: str | os.PathLike[str]) -> Trace:

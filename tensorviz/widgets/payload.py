@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,17 +22,25 @@ from tensorviz.wire import ColumnEntry, Packer, SummaryEntry, TraceHeader, heade
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from tensorviz.checks.report import CheckReport, CheckRow
+
 FULL_CAP = 1_000
 """Entries up to which an array travels in full: a page of cells is all that a person reads."""
 
 FULL_BUDGET = 400_000
 """Bytes of full arrays, so that the whole state of a 2,000-node trace stays under 1 MB with the bundle's 100 kB."""
 
+NEAR = 12
+"""Lines of the user's source that travel before and after each line that made a node."""
+
 PICTURE_SIDE = 32
 PICTURE_BUDGET = 200_000
 
 MOST_NAMED, MOST_WORKED = 20_000, 5_000
 """Shares whose rules are written out in names, and with numbers: half a second of work, and a tenth of what the state may weigh."""
+
+MOST_ROWS = 4_000
+"""Verdicts that travel: a few for each array of a large trace."""
 
 CHECK_NODES = 60
 CHECK_ELEMENTS = 2_000
@@ -229,21 +237,32 @@ def _findings(trace: Trace) -> list[FindingEntry]:
 
 
 def _check(trace: Trace) -> tuple[list[Any], str, str]:
-    """Rows, the worst verdict, and a note where there are none."""
-    size = sum(n.value.size for n in trace.nodes if n.shares)
-    if len(trace.nodes) > CHECK_NODES or size > CHECK_ELEMENTS:
-        return (
-            [],
-            "",
-            f"Not run by itself: {len(trace.nodes):,} nodes, {size:,} gradient entries. trace.check() runs it; trace.show() then has the verdicts.",
-        )
-    try:
-        report = trace.check()
-    except ImportError:
-        return [], "", "The check is not available here."
-    except TensorvizError as error:
-        return [], "", f"The check could not run: {error}"
-    return list(report.rows), str(report.kind), ""
+    """Rows, the worst verdict, and a note where there are none: of the latest report, or of one made now if the trace is small."""
+    report = trace.report
+    if report is None:
+        size = sum(n.value.size for n in trace.nodes if n.shares)
+        if len(trace.nodes) > CHECK_NODES or size > CHECK_ELEMENTS:
+            counts = f"{len(trace.nodes):,} nodes, {size:,} gradient entries"
+            return [], "", f"Not run by itself: {counts}. trace.check() runs it; trace.show() then has the verdicts."
+        try:
+            report = trace.check()
+        except ImportError:
+            return [], "", "The check is not available here."
+        except TensorvizError as error:
+            return [], "", f"The check could not run: {error}"
+    return _worst(report), str(report.kind), ""
+
+
+def _worst(report: CheckReport) -> list[CheckRow]:
+    """The rows that travel: all while they are few, else of each array the worst."""
+    if len(report.rows) <= MOST_ROWS:
+        return list(report.rows)
+    each = max(2, MOST_ROWS // len(report.blocks))
+    rows: list[CheckRow] = []
+    for b in report.blocks:
+        order = sorted(range(len(b.where)), key=lambda k: (int(b.codes[k]), -float(b.ranks[k])))[:each]
+        rows.extend(b.row(k) for k in sorted(order))
+    return rows
 
 
 def _verdicts(rows: list[Any], packer: Packer) -> VerdictTable:
@@ -276,6 +295,7 @@ def build(trace: Trace) -> bytes:
     """The gzipped container that the stepper opens."""
     packer = BrowserPacker(*_limits(trace.data))
     parts = header_parts(trace, packer)
+    parts["texts"] = _near(parts["texts"], trace)
     rows, kind, note = _check(trace)
     scale = scale_of(trace)
     view = ViewEntry(
@@ -293,11 +313,26 @@ def build(trace: Trace) -> bytes:
     return gzip.compress(content, 6, mtime=0)
 
 
-_built: weakref.WeakKeyDictionary[Trace, bytes] = weakref.WeakKeyDictionary()
+def _near(texts: Mapping[str, str], trace: Trace) -> dict[str, str]:
+    """Of the source texts what stands near a line that made a node; the other lines are empty, so that all keep their numbers."""
+    keep: dict[str, set[int]] = {}
+    for n in trace.nodes:
+        if n.source is not None:
+            keep.setdefault(n.source.file, set()).update(range(n.source.line - NEAR, max(n.source.line, n.source.end_line) + NEAR + 1))
+    return {
+        name: "\n".join(line if k in keep[name] else "" for k, line in enumerate(text.split("\n"), 1)).rstrip("\n")
+        for name, text in texts.items()
+        if name in keep
+    }
+
+
+_built: weakref.WeakKeyDictionary[Trace, tuple[CheckReport | None, bytes]] = weakref.WeakKeyDictionary()
 
 
 def payload(trace: Trace) -> bytes:
-    """:func:`build`, once per trace."""
-    if trace not in _built:
-        _built[trace] = build(trace)
-    return _built[trace]
+    """:func:`build`, once per trace and report."""
+    found = _built.get(trace)
+    if found is None or found[0] is not trace.report:
+        content = build(trace)
+        found = _built[trace] = (trace.report, content)
+    return found[1]

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tensorviz as tv
 from tensorviz import wire
-from tensorviz.trace import Step, Trace, TraceData
+from tensorviz.trace import Source, Step, Trace, TraceData
 from tensorviz.widgets import payload
 from widgets import golden
 from wire.examples import EXAMPLES, broadcast, node, routed, share
@@ -90,6 +91,56 @@ def test_the_entry_furthest_from_zero_stands_for_its_block():
 
 def test_a_nan_row_does_not_hide_in_the_summary_of_finite_entries():
     assert payload.statistics(routed().nodes[0].cotangent)[4] == 1
+
+
+def test_the_verdicts_of_the_latest_check_travel_also_with_a_large_trace():
+    x = tv.tensor(np.linspace(0.5, 1.5, 3_000), requires_grad=True, name="x")
+    trace = (x * x).sum().backward()
+    before, _ = wire.unpack(gzip.decompress(payload.payload(trace)))
+    assert before["view"]["check_kind"] == ""
+    assert before["view"]["check_note"].startswith("Not run by itself: 3 nodes, 6,000 gradient entries. trace.check() runs it")
+    report = trace.check()
+    assert trace.report is report
+    after, body = wire.unpack(gzip.decompress(payload.payload(trace)))
+    assert after["view"]["check_kind"] == "ok"
+    assert set(wire.Unpacker(after, body).column(after["view"]["verdicts"]["node"])) == {row.node for row in report.rows}
+    assert payload.payload(trace) is payload.payload(trace)
+
+
+def test_of_very_many_verdicts_the_worst_of_each_array_travel(monkeypatch):
+    monkeypatch.setattr(payload, "MOST_ROWS", 8)
+    x = tv.tensor(np.linspace(0.5, 1.5, 20), requires_grad=True, name="x")
+    trace = (x * x).sum().backward()
+    trace.check()
+    header, _ = opened(trace)
+    assert len(header["view"]["verdicts"]["verdict"]) == 2 * len(trace.report.blocks) - sum(len(b.where) == 1 for b in trace.report.blocks)
+
+
+def test_a_small_trace_is_checked_once_however_often_it_is_shown(monkeypatch):
+    trace = (tv.tensor(3.0, requires_grad=True) ** 2).backward()
+    payload.payload(trace)
+    assert trace.report.ok
+    monkeypatch.setattr(payload, "build", lambda trace: pytest.fail("built again"))
+    payload.payload(trace)
+
+
+def test_source_lines_travel_only_near_those_that_made_nodes():
+    text = "\n".join(f"line {k}" for k in range(1, 101))
+    made = node(0, "leaf", np.zeros(2), kind="leaf", source=Source("a.py", 50, "f", "line 50", 50, 0, 7))
+    header, _ = opened(Trace(TraceData((made,), (), (0,), True, {"a.py": text, "other.py": "x = 1"})))
+    assert list(header["texts"]) == ["a.py"]
+    lines = header["texts"]["a.py"].split("\n")
+    assert [k for k, line in enumerate(lines, 1) if line] == list(range(38, 63))
+    assert lines[49] == "line 50"
+
+
+def test_a_formula_travels_as_pieces_that_say_what_they_are():
+    header, body = opened(EXAMPLES["fork"]())
+    table = header["view"]["formulas"]
+    line = {name: [table["lines"][i] for i in wire.Unpacker(header, body).column(table[name])] for name in ("left", "rule", "worked", "result")}
+    assert line["rule"] == [["g∂y", "t · ", "vx"]] * 2
+    assert line["worked"] == [["g1", "t · ", "v3"]] * 2
+    assert (line["left"][0], line["result"][0]) == (["g∂x"], ["t3"])
 
 
 def test_the_containers_that_the_typescript_tests_open_are_what_python_writes():

@@ -56,6 +56,24 @@ def test_saving_a_loaded_trace_gives_the_same_bytes():
     assert wire.dumps(wire.loads(content)) == content
 
 
+def test_what_lies_behind_a_detach_what_was_changed_and_the_sources_come_back():
+    cut = node(0, "detach", np.zeros(2), kind="detached", behind=("W", "b"), changed=True)
+    trace = Trace(TraceData((cut,), (), (), True, {"cell [3]": "h = x.detach()\n"}))
+    loaded = wire.loads(wire.dumps(trace))
+    assert (loaded.nodes[0].behind, loaded.nodes[0].changed) == (("W", "b"), True)
+    assert loaded.sources == {"cell [3]": "h = x.detach()\n"}
+
+
+def test_a_file_from_before_these_fields_still_loads():
+    def older(header: dict[str, Any]) -> None:
+        del header["texts"]
+        for n in header["nodes"]:
+            del n["behind"], n["changed"]
+
+    loaded = wire.loads(rewritten(older))
+    assert (loaded.nodes[0].behind, loaded.nodes[0].changed, dict(loaded.sources)) == ((), False, {})
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "longdouble", ">f8", "int8", "int64", "uint16", "bool", "complex128", "U5"])
 def test_every_dtype_comes_back_exactly(dtype):
     value = np.array([[0, 1], [1, 0]]).astype(dtype)

@@ -65,6 +65,8 @@ export interface NodeEntry {
   readonly shares: number[];
   readonly cotangent: number;
   readonly cut: number | null;
+  readonly behind: string[];
+  readonly changed: boolean;
 }
 
 /** Every share, column by column. */
@@ -98,6 +100,7 @@ export interface TraceHeader {
   readonly shares: ShareTable;
   readonly steps: StepTable;
   readonly sources: SourceEntry[];
+  readonly texts: Record<string, string>;
   readonly arrays: ArrayTable;
 }
 

@@ -6,9 +6,20 @@ import type { Context, Pane } from "./context";
 
 const [BEFORE, AFTER] = [2, 1]; // lines of context: four lines fit
 
-/** The lines of one file that the record knows: those on which some node was made. */
+const kept = new WeakMap<Recording, Map<string, Map<number, string>>>();
+
+/** The lines of one file: all of them where its text has travelled, else those on which some node was made. */
 export function linesOf(rec: Recording, file: string): Map<number, string> {
+  const files = kept.get(rec) ?? new Map<string, Map<number, string>>();
+  kept.set(rec, files);
+  const known = files.get(file);
+  if (known) return known;
   const lines = new Map<number, string>();
+  files.set(file, lines);
+  const text = rec.header.texts[file];
+  text?.split("\n").forEach((line, i) => {
+    if (line.trim()) lines.set(i + 1, line);
+  });
   for (const source of rec.header.sources) {
     if (source.file !== file) continue;
     source.code.split("\n").forEach((line, i) => {
