@@ -270,7 +270,8 @@ class Film:
             arrived = now.arrived.get(s.parts.item.members[0], 0) if s.fork is not None else 0
             here = now.kind if now.active in s.parts.item.members else None
             rows = tuple((now.edges.get(row.arrival.use, "idle"), now.kind if row.arrival.use == now.active_edge else "") for row in s.rows)
-            yield f"badges {s.key}", (rows, arrived, here), lambda s=s: "".join(c.badges(s))
+            born = tuple(c.seen(mark) for mark, _ in s.born)
+            yield f"badges {s.key}", (rows, arrived, here, born), lambda s=s: "".join(c.badges(s))
 
     # ---- the document ----------------------------------------------------------------------------------------
 
@@ -296,8 +297,9 @@ class Film:
             every = c.stations.values()
             cells = any(x is not None and x.label.form == "cells" for s in every for x in (s.parts.value, s.parts.gradient))
             saved = any(s.parts.saved_input or s.parts.saved_output for s in every)
+            born = any(s.born for s in every)
             lines, high = make_legend(
-                pen, MARGIN, height, width - 2 * MARGIN, cells=cells, saved=saved, waiting=False, notes=notes, sideways=c.direction == "LR"
+                pen, MARGIN, height, width - 2 * MARGIN, cells=cells, saved=saved, born=born, waiting=False, notes=notes, sideways=c.direction == "LR"
             )
         else:
             lines = "".join(pen.text(MARGIN, height + 14 + 18 * i, line, "note", 12) for i, line in enumerate(notes))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from tensorviz.views import text
 from tensorviz.views.labels import LINE, MARK
 from tensorviz.views.layout.types import Point
-from tensorviz.views.parts import NAME, PILL, Arrival, Content, Parts, Tag
+from tensorviz.views.parts import NAME, PILL, Arrival, Content, Mark, Parts, Tag
 
 VALUE_GAP, GRADIENT_GAP = 10.0, 15.0
 """From the wire up to a value and down to a gradient, which leaves room for the backward wire."""
@@ -72,6 +72,7 @@ class Station:
     gradient: Spot | None = None
     missing_at: Point | None = None
     fork: Badge | None = None
+    born: list[tuple[Mark, Point]] = field(default_factory=list)
     lines: list[tuple[int, str, Spot]] = field(default_factory=list)
     left: float = 0.0
     right: float = 0.0
@@ -186,6 +187,12 @@ def _sideways(parts: Parts) -> Station:
     if rows:
         top = max(top, -rows[0].port + (PILL / 2 if rows[0].arrival.tags else 6))
         bottom = max(bottom, rows[-1].port + max(below[-1], 6))
+    if parts.born:
+        y = h / 2 + 6 + (20 if parts.root and parts.name and not _name_is_wide(parts) else 0) + PILL / 2
+        for birth in reversed(parts.born):
+            out.born.append((birth, Point(0, -y)))
+            left, right, top = max(left, birth.tag.width / 2 + 4), max(right, birth.tag.width / 2 + 4), max(top, y + PILL / 2 + 2)
+            y += PILL + 3
     top, bottom, left, right = _place_name(out, left, right, top, bottom)
     for i, (node, name, content) in enumerate(parts.lines):
         y = bottom + 4 + i * LINE
@@ -262,6 +269,9 @@ def _downwards(parts: Parts) -> Station:
     if parts.name:
         out.name_at = Point(w / 2 + 10, 4)
         right = max(right, w / 2 + 10 + _name_width(parts))
+    for i, birth in enumerate(parts.born):
+        out.born.append((birth, Point(-w / 2 - 10 - birth.tag.width / 2, (i - (len(parts.born) - 1) / 2) * (PILL + 3))))
+        left = max(left, w / 2 + 12 + birth.tag.width)
     if parts.value is not None:
         label = parts.value.label
         out.value = Spot(parts.value, Point(-VALUE_GAP - label.width, start))

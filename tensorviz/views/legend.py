@@ -7,15 +7,28 @@ from collections.abc import Sequence
 
 from tensorviz.views import format as fmt
 from tensorviz.views import text
+from tensorviz.views.layout.types import Point
 from tensorviz.views.marks import Pen
 from tensorviz.views.palette import STEEPNESS, Kind
+from tensorviz.views.parts import Tag
 
 SIZE, LINE, GAP = 12.0, 22.0, 20.0
 STEPS, STEP = 9, 12.0
+BORN = Tag("nan", "NaN")
 
 
 def legend(
-    pen: Pen, left: float, top: float, width: float, *, cells: bool, saved: bool, waiting: bool, notes: Sequence[str], sideways: bool
+    pen: Pen,
+    left: float,
+    top: float,
+    width: float,
+    *,
+    cells: bool,
+    saved: bool,
+    born: bool = False,
+    waiting: bool,
+    notes: Sequence[str],
+    sideways: bool,
 ) -> tuple[str, float]:
     """The markup and its height: entries one after the other, in as many lines as ``width`` asks for."""
     entries: list[tuple[float, list[tuple[str, object]]]] = []
@@ -32,6 +45,8 @@ def legend(
         entries.append(
             (_width("saved for backward: left input, right output") + 12, [("saved", ""), ("note", "saved for backward: left input, right output")])
         )
+    if born:
+        entries.append((_width("first appears here") + BORN.width + 6, [("born", ""), ("note", "first appears here")]))
     entries += [_words(note, "note") for note in notes]
     out, x, y = [], left, top + LINE / 2
     for wide, pieces in entries:
@@ -65,6 +80,9 @@ def _draw(pen: Pen, x: float, y: float, pieces: list[tuple[str, object]]) -> str
         if role == "saved":
             out.append(pen.saved(x + 4, y))
             x += 14
+        elif role == "born":
+            out.append(pen.born(BORN, Point(x + BORN.width / 2, y)))
+            x += BORN.width + 6
         elif role == "bar":
             kind: Kind = "value" if what == "value" else "gradient"
             for i in range(STEPS):

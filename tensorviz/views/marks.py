@@ -87,6 +87,9 @@ class Pen:
             out.append(f'<rect x="{n(left)}" y="{n(upper)}" width="{n(label.cell)}" height="{n(CELL_HEIGHT)}" {self._cell(kind, x)}/>')
             if not self.paint.live and not math.isfinite(x):
                 out.append(self._strange(x, left, upper, label.cell))
+            elif not self.paint.live and abs(x) > self.scale.most(kind):
+                # More than the scale's end: the colour says no more, so a corner does.
+                out.append(self.path(f"M{n(left + label.cell - 8)},{n(upper)}h8v8z", "tip"))
             out.append(self.text(left + label.cell - 6, upper + 17.5, word, f"cellnum-{kind}", SIZE, "end", special=self._special(array, word)))
         height = label.rows * CELL_HEIGHT
         out.append(self.rect(at.x - 0.5, top - 0.5, label.width + 1, height + 1, 1.5, self.paint.attributes(f"frame-{kind}")))
@@ -126,6 +129,12 @@ class Pen:
             body = box + self.text(at.x, at.y + 4.4, words or tag.text, "pilltext", BADGE, "middle", state=when)
         attrs = f' class="tv-badge" data-badge="{tag.kind}" data-{when}=""{extra}'
         return f"<g{attrs}>{body}</g>"
+
+    def born(self, tag: Tag, at: Point) -> str:
+        """NaN is solid red, an infinity has a red outline."""
+        box = self.rect(at.x - tag.width / 2, at.y - PILL / 2, tag.width, PILL, PILL / 2, self.paint.attributes(f"born-{tag.kind}"))
+        words = self.text(at.x, at.y + 4.4, tag.text, f"borntext-{tag.kind}", BADGE, "middle")
+        return f'<g class="tv-badge tv-born" data-badge="{tag.kind}"><title>{text.xml(tag.text)} first appears here</title>{box}{words}</g>'
 
     # ---- glyphs ----------------------------------------------------------------------------------------------
 

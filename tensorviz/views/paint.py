@@ -69,6 +69,14 @@ LOOKS: dict[str, Look] = {
     "sumtext": {"fill": "@nowink", "font-weight": "600", **_SANS},
 }
 
+STILL: dict[str, Look] = {
+    "born-nan": {"fill": "@err", "stroke": "@err", "stroke-width": "1.3"},
+    "born-inf": {"fill": "@bg", "stroke": "@err", "stroke-width": "1.8"},
+    "borntext-nan": {"fill": "@bg", "font-weight": "600", **_SANS},
+    "borntext-inf": {"fill": "@err", "font-weight": "600", **_SANS},
+}
+"""Marks that only exported pictures have."""
+
 SPECIAL: dict[str, Look] = {
     "zero": {"fill": "@ink2", "font-weight": "400"},
     "nan": {"fill": "@err", "font-weight": "600"},
@@ -106,7 +114,7 @@ CLASSES = {"cellnum": ("tv-num", "tv-in")}
 
 def look(role: str, state: str = "", kind: str = "") -> dict[str, str]:
     """The look of a role: its own, then what the kind and the state change."""
-    found = dict(LOOKS[role])
+    found = dict(LOOKS[role] if role in LOOKS else STILL[role])
     found.update(BY_KIND.get(role, {}).get(kind, {}))
     found.update(BY_STATE.get(role, {}).get(state, {}))
     if kind == "constant" and role == "shape":

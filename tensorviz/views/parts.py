@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tensorviz.trace import Array, Share, Trace, TraceNode
 from tensorviz.views import format as fmt
 from tensorviz.views import text
+from tensorviz.views.born import births
 from tensorviz.views.labels import Label, label
 from tensorviz.views.scene import Item, Scene, Wire
 
@@ -24,7 +25,7 @@ class Tag:
     """A badge before it has a place."""
 
     kind: str
-    """``unbroadcast``, ``route`` or ``fork``."""
+    """``unbroadcast``, ``route`` or ``fork``; ``nan`` or ``inf`` where one was born."""
     text: str
     icon: bool = False
     """A drawn sign instead of words, where there is no room for them."""
@@ -58,6 +59,15 @@ class Arrival:
     """The operand is not drawn."""
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Says that NaN or an infinity was born here."""
+
+    tag: Tag
+    edges: tuple[str, ...]
+    """Those on which it is sent; empty where it was born forward."""
+
+
 @dataclass(slots=True)
 class Parts:
     """Everything that an item shows."""
@@ -78,6 +88,7 @@ class Parts:
     missing: str = ""
     """What stands in the gradient's place where there is none."""
     fork: Tag | None = None
+    born: tuple[Mark, ...] = ()
     saved_input: bool = False
     saved_output: bool = False
     lines: list[tuple[int, str, Content]] = field(default_factory=list)
@@ -145,6 +156,7 @@ def _parts(trace: Trace, item: Item, arrivals: list[Arrival], root: bool, leaves
     short = len(word) <= 3 and not (shape == "constant" and node is not None and not node.name)
     size = SYMBOL if short else WORD
     made = Parts(item, shape, root, word, size, _glyph(shape, word, size), name, arrivals, leaves or root)
+    made.born = _born(trace, item)
     if node is None:
         inside = fmt.counted(len(item.members), "node")
         made.title, made.aria = f"{item.label}: {inside}", f"{item.kind} {text.cut(item.label)} {inside}"
@@ -166,6 +178,24 @@ def _parts(trace: Trace, item: Item, arrivals: list[Arrival], root: bool, leaves
     lines = [f"{node.op}{called} {dims} {node.dtype}", f"in {node.scope}" if node.scope else "", _made_at(node)]
     made.title, made.aria = "\n".join(text.visible(line) for line in lines if line), f"{node.op}{text.cut(called)} {dims}"
     return made
+
+
+def _born(trace: Trace, item: Item) -> tuple[Mark, ...]:
+    """What was born at the item, or inside it: forward first."""
+    known = births(trace)
+    here = [known[i] for i in item.members if i in known] if known else []
+    out = []
+    forward = [birth for birth in here if birth.forward]
+    if any(birth.forward == "nan" for birth in forward):
+        out.append(Mark(Tag("nan", "NaN"), ()))
+    elif forward:
+        signs = {birth.sign for birth in forward}
+        out.append(Mark(Tag("inf", {1: "+∞", -1: fmt.MINUS + "∞"}.get(signs.pop(), "±∞") if len(signs) == 1 else "±∞"), ()))
+    backward = [birth for birth in here if birth.backward]
+    if backward:
+        nan = any(birth.backward == "nan" for birth in backward)
+        out.append(Mark(Tag("nan", "∂ NaN") if nan else Tag("inf", "∂ ∞"), tuple(edge for birth in backward for edge in birth.edges)))
+    return tuple(out)
 
 
 def _made_at(node: TraceNode) -> str:

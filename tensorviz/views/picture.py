@@ -15,7 +15,7 @@ from tensorviz.views.layout import Box, Layout, Link, Point, layout
 from tensorviz.views.marks import Pen
 from tensorviz.views.paint import Paint
 from tensorviz.views.palette import Scale
-from tensorviz.views.parts import NAME, PILL, Parts, Tag, parts
+from tensorviz.views.parts import NAME, PILL, Mark, Parts, Tag, parts
 from tensorviz.views.scene import MOST_NODES, Item, Scene, Wire, scene
 from tensorviz.views.wires import MARGIN, Obstacles, Wiring, flag
 
@@ -35,6 +35,7 @@ class Picture:
     notes: list[str]
     has_cells: bool
     has_saved: bool
+    has_born: bool
     sideways: bool
 
 
@@ -123,6 +124,7 @@ class Composer:
             self.notes,
             any(c is not None and c.label.form == "cells" for s in every for c in (s.parts.value, s.parts.gradient)),
             any(s.parts.saved_input or s.parts.saved_output for s in every),
+            any(self.seen(mark) for s in every for mark, _ in s.born),
             self.direction == "LR",
         )
 
@@ -225,6 +227,8 @@ class Composer:
                     out.append(f'<g data-share="{use}" data-form="{label.form}" data-state="{how}">{inner}</g>')
             for badge in row.badges:
                 out.append(self.pen.pill(badge.tag, _moved(badge, at), self._when(use, badge.tag.kind), f' data-on="{use}"'))
+        if not self.paint.live:
+            out += [self.pen.born(mark.tag, Point(at.x + place.x, at.y + place.y)) for mark, place in s.born if self.seen(mark)]
         if s.fork is not None:
             node = s.parts.item.node
             assert node is not None
@@ -235,6 +239,10 @@ class Composer:
             words = f"Σ {done}/{count}" if not self.waiting else s.fork.tag.text
             out.append(self.pen.pill(s.fork.tag, _moved(s.fork, at), when, f' data-fork="{node.id}" data-count="{count}"', words))
         return out
+
+    def seen(self, mark: Mark) -> bool:
+        """Whether what the mark tells of has happened: forward values are there from the start."""
+        return not mark.edges or any(self.now.edges.get(edge, "idle") != "idle" for edge in mark.edges)
 
     def _when(self, use: str, kind: str) -> str:
         how = self.now.edges.get(use, "idle")

@@ -1,0 +1,103 @@
+"""Where NaN and infinities first appear, from a record's values alone. Imports trace, nothing else of ours."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from tensorviz.trace import Array, Trace, TraceNode
+
+Strange = Literal["", "inf", "nan"]
+
+
+class Birth(NamedTuple):
+    """What a node brought into the world: in its own value, and in the shares that its rule sent."""
+
+    forward: Strange
+    backward: Strange
+    sign: int
+    """Of an infinity that was born forward: 1, -1, or 0 for both."""
+    edges: tuple[str, ...]
+    """``"consumer:slot"`` of the shares in which something was born backward; it is seen once one of them has arrived."""
+
+
+_known: weakref.WeakKeyDictionary[Trace, dict[int, Birth]] = weakref.WeakKeyDictionary()
+
+
+def births(trace: Trace) -> dict[int, Birth]:
+    """Per node at which NaN or an infinity first appears, what it is.
+
+    Forward: the node's value holds it and none of its operands does. Backward: a share of its rule holds it, and what the rule was given, the node's
+    own gradient, does not; nor is there NaN among the values that the rule had saved, which was born forward. A constant that holds infinities was given so (a mask), and is not named; what NaN makes of it is.
+    """
+    found = _known.get(trace)
+    if found is None:
+        found = _known[trace] = dict(_births(trace))
+    return found
+
+
+def _births(trace: Trace) -> list[tuple[int, Birth]]:
+    if not _anything(trace):
+        return []
+    values = [strange(node.value) for node in trace.nodes]
+    edges: dict[int, list[tuple[Strange, str]]] = {}
+    for node in trace.nodes:
+        for share in node.shares:
+            sent = strange(share.local)
+            consumer = trace.nodes[share.consumer]
+            if sent and _worse(sent, strange(_cotangent(consumer))) and not any(strange(v) == "nan" for v in consumer.saved.values()):
+                edges.setdefault(share.consumer, []).append((sent, share.edge))
+    out = []
+    for node, here in zip(trace.nodes, values, strict=True):
+        given = _worst([values[i] for i in node.inputs])
+        forward: Strange = here if _worse(here, given) and not (here == "inf" and node.kind == "constant") else ""
+        sends = edges.get(node.id, [])
+        if forward or sends:
+            sign = _sign(node.value) if forward == "inf" else 0
+            out.append((node.id, Birth(forward, _worst([how for how, _ in sends]), sign, tuple(edge for _, edge in sends))))
+    return out
+
+
+def _anything(trace: Trace) -> bool:
+    """Whether anything in the record is not finite; most records of a hundred thousand arrays are done here."""
+    arrays = [node.value for node in trace.nodes] + [share.local for node in trace.nodes for share in node.shares]
+    floats = [array for array in arrays if array.dtype.kind == "f"]
+    small = [array.ravel() for array in floats if array.size <= _SMALL]
+    with np.errstate(all="ignore"):
+        if small and not np.isfinite(np.concatenate(small)).all():
+            return True
+    return any(not np.isfinite(array).all() for array in floats if array.size > _SMALL)
+
+
+_SMALL = 1000
+_RANK: dict[Strange, int] = {"": 0, "inf": 1, "nan": 2}
+
+
+def _worst(found: list[Strange]) -> Strange:
+    return max(found, key=_RANK.__getitem__, default="")
+
+
+def _worse(here: Strange, given: Strange) -> bool:
+    return _RANK[here] > _RANK[given]
+
+
+def _cotangent(node: TraceNode) -> Array:
+    return node.cotangent if node.cotangent is not None else np.zeros(())
+
+
+def strange(array: Array) -> Strange:
+    """``"nan"`` if there is a NaN, otherwise ``"inf"`` if there is an infinity.
+
+    >>> strange(np.array([1.0, np.inf, np.nan])), strange(np.array([-np.inf])), strange(np.array([1]))
+    ('nan', 'inf', '')
+    """
+    if array.dtype.kind != "f" or np.isfinite(array).all():
+        return ""
+    return "nan" if np.isnan(array).any() else "inf"
+
+
+def _sign(array: Array) -> int:
+    up, down = bool(np.isposinf(array).any()), bool(np.isneginf(array).any())
+    return int(up) - int(down)
