@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tensorviz.engine.op import REGISTRY, forward_of
 from tensorviz.errors import DTypeError, ReplayError, ShapeError
-from tensorviz.trace import Array, Trace, TraceData, TraceNode
+from tensorviz.trace import Array, Trace
 
 
 def replay(trace: Trace, values: Mapping[Any, npt.ArrayLike], *, dtype: npt.DTypeLike | None = None) -> Array:
@@ -43,7 +43,7 @@ def replay_nodes(trace: Trace, values: Mapping[Any, npt.ArrayLike], *, dtype: np
     >>> [v.tolist() for v in replay_nodes(trace, {"x": [3.0, 4.0]})]
     [[3.0, 4.0], [9.0, 16.0], 25.0]
     """
-    program = Program(trace.data, dtype=dtype)
+    program = Program(trace.nodes, dtype=dtype)
     replaced = {}
     for key, value in values.items():
         node = trace.node(key)
@@ -56,6 +56,31 @@ def replay_nodes(trace: Trace, values: Mapping[Any, npt.ArrayLike], *, dtype: np
     return [np.asarray(v) for v in found]
 
 
+class Runnable(Protocol):
+    """What a program needs to know of a node; :class:`TraceNode` is one."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def op(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def inputs(self) -> tuple[int, ...]: ...
+    @property
+    def params(self) -> Mapping[str, Any]: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def value(self) -> Array: ...
+    @property
+    def weak(self) -> bool: ...
+
+
 class Program:
     """A recorded forward graph, ready to run again and again.
 
@@ -63,9 +88,8 @@ class Program:
     Python numbers where they were weak. With a ``dtype``, that point is computed anew in it.
     """
 
-    def __init__(self, data: TraceData, *, dtype: npt.DTypeLike | None = None) -> None:
-        self.nodes = data.nodes
-        self.roots = data.roots
+    def __init__(self, nodes: Sequence[Runnable], *, dtype: npt.DTypeLike | None = None) -> None:
+        self.nodes = nodes
         self.dtype = None if dtype is None else np.dtype(dtype)
         if self.dtype is not None and self.dtype.kind != "f":
             raise DTypeError(f"replay: dtype= is a float type, got {self.dtype}")
@@ -147,7 +171,7 @@ class Program:
         self._forwards[i], self._params[i] = forward, params
         return forward
 
-    def fitted(self, node: TraceNode, value: npt.ArrayLike) -> Any:
+    def fitted(self, node: Runnable, value: npt.ArrayLike) -> Any:
         """A value as the engine would hold it in a node's place. Raises where its shape or dtype is not the node's."""
         given = np.asarray(value)
         if given.dtype.kind not in "fiub":
@@ -162,7 +186,7 @@ class Program:
         return np.array(given, dtype=target)[()]
 
 
-def _held(node: TraceNode, dtype: np.dtype[Any] | None) -> Any:
+def _held(node: Runnable, dtype: np.dtype[Any] | None) -> Any:
     if node.weak:
         return node.value.item()
     value = node.value

@@ -8,6 +8,7 @@ spread of the three says how well; where the two sides differ and go on differin
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -68,12 +69,17 @@ class Pair:
 class Problem(Protocol):
     """Functions of one variable, by number."""
 
-    undefined: Flags
-    """Per function: NaN among the outputs at the point itself, so that no difference can judge."""
-    infinite: Flags
-    """Per function: an infinity among them; it may or may not matter."""
-    total: Floats
-    """Per function: |y| of all its outputs at the point, weighted by magnitude and summed. Below a few 2**-52 of it nothing moves."""
+    @property
+    def undefined(self) -> Flags:
+        """Per function: NaN among the outputs at the point itself, so that no difference can judge."""
+
+    @property
+    def infinite(self) -> Flags:
+        """Per function: an infinity among them; it may or may not matter."""
+
+    @property
+    def total(self) -> Floats:
+        """Per function: |y| of all its outputs at the point, weighted by magnitude and summed. Below a few 2**-52 of it nothing moves."""
 
     def pairs(self, which: Indices, h: Floats) -> Pair: ...
 
@@ -106,12 +112,24 @@ def contract(base: Floats, plus: Floats, minus: Floats, weights: Floats) -> Pair
             clean,
             clean,
         )
-    parts = spread(np.broadcast_to(base, plus.shape), plus, minus, np.broadcast_to(weights, plus.shape))
+    parts = _guarded(np.broadcast_to(base, plus.shape), plus, minus, np.broadcast_to(weights, plus.shape))
     return Pair(*(p.any(axis=1) if p.dtype == bool else p.sum(axis=1) for p in parts))
 
 
 def spread(base: Floats, plus: Floats, minus: Floats, weights: Floats) -> tuple[Any, ...]:
     """The fields of a Pair output by output, not summed yet; outputs that do not move count nothing, whatever their value or weight."""
+    if not (np.isfinite(base).all() and np.isfinite(plus).all() and np.isfinite(minus).all() and np.isfinite(weights).all()):
+        return _guarded(base, plus, minus, weights)
+    up, down = plus - base, base - minus
+    magnitude = np.abs(weights)
+    moved = (up != 0) | (down != 0)
+    largest = np.maximum(np.maximum(np.abs(plus), np.abs(minus)), np.abs(base)) * moved
+    clean = np.zeros(up.shape, dtype=bool)
+    return up * weights, down * weights, np.abs(up - down) * magnitude, np.abs(up + down) * magnitude / 2, largest * magnitude, moved, clean, clean
+
+
+def _guarded(base: Floats, plus: Floats, minus: Floats, weights: Floats) -> tuple[Any, ...]:
+    """The same where something is not finite."""
     with np.errstate(all="ignore"):
         up, down = plus - base, base - minus
         still_up = (plus == base) | (np.isnan(plus) & np.isnan(base))
@@ -140,24 +158,42 @@ def spread(base: Floats, plus: Floats, minus: Floats, weights: Floats) -> tuple[
 class Ruler:
     """How steps are chosen and differences compared."""
 
-    atol: float = 1e-5
-    rtol: float = 1e-3
+    atol: Any = 1e-5
+    """A number, or one per function."""
+    rtol: Any = 1e-3
     eps: float | None = None
     """First step, relative to max(1, |x|); chosen from the scale of x if None."""
     unit: float = 2.0**-52
     """Relative round-off of the outputs."""
 
     def allowed(self, analytic: Floats, numeric: Floats) -> Floats:
-        return self.atol + self.rtol * np.maximum(np.abs(analytic), np.abs(numeric))
+        return np.asarray(self.atol + self.rtol * np.maximum(np.abs(analytic), np.abs(numeric)))
 
 
 def scale_of(x: Floats) -> float:
     """A typical magnitude of the finite elements: their root mean square, 1 where all are zero."""
-    finite = x[np.isfinite(x)]
-    top = float(np.max(np.abs(finite), initial=0.0))
+    finite = np.isfinite(x)
+    known = x if finite.all() else x[finite]
+    top = float(np.maximum.reduce(np.abs(known), initial=0.0))
     if top == 0.0:
         return 1.0
-    return top * float(np.sqrt(np.mean(np.square(finite / top))))
+    ratios = known / top
+    return top * math.sqrt(float(np.add.reduce(ratios * ratios)) / known.size)
+
+
+def first_step(size: Floats, scale: float, room: Floats, ruler: Ruler) -> Floats:
+    """The step of the first pass for functions whose variables have these magnitudes."""
+    h = FIRST * np.where(size > scale * 2.0**-20, size, scale) if ruler.eps is None else ruler.eps * np.maximum(1.0, size)
+    return rounded(np.minimum(h, room / 2))
+
+
+def first_look(pair: Pair, h: Floats, analytic: Floats, ruler: Ruler) -> tuple[Floats, Flags]:
+    """The central differences, and which of them agree with what is given and show no kink, so that nothing more need be done."""
+    central = (pair.plus + pair.minus) / (2 * h)
+    bad = pair.bad_plus | pair.bad_minus
+    fuzz = 4 * ruler.unit * pair.size / h
+    smooth = pair.bend / h <= 10 * ruler.atol + 1e-2 * pair.travel / h + 4 * fuzz
+    return np.where(bad, np.nan, central), ~bad & (np.abs(analytic - central) <= ruler.allowed(analytic, central)) & smooth
 
 
 def judge(problem: Problem, analytic: Floats, x: Floats, scale: float, room: Floats, ruler: Ruler) -> Judged:
@@ -185,16 +221,8 @@ def judge(problem: Problem, analytic: Floats, x: Floats, scale: float, room: Flo
             numeric[lost] = np.where(pair.bad_plus | pair.bad_minus, np.nan, (pair.plus + pair.minus) / (2 * h))
     if not len(todo):
         return Judged(numeric, verdict, reason)
-    reach = np.where(size[todo] > scale * 2.0**-20, size[todo], scale)
-    h = FIRST * reach if ruler.eps is None else ruler.eps * np.maximum(1.0, size[todo])
-    h = rounded(np.minimum(h, room[todo] / 2))
-    pair = problem.pairs(todo, h)
-    central = (pair.plus + pair.minus) / (2 * h)
-    numeric[todo] = np.where(pair.bad_plus | pair.bad_minus, np.nan, central)
-    allowed = ruler.allowed(analytic[todo], central)
-    fuzz = 4 * ruler.unit * pair.size / h
-    smooth = pair.bend / h <= 10 * ruler.atol + 1e-2 * pair.travel / h + 4 * fuzz
-    good = ~pair.bad_plus & ~pair.bad_minus & (np.abs(analytic[todo] - central) <= allowed) & smooth
+    h = first_step(size[todo], scale, room[todo], ruler)
+    numeric[todo], good = first_look(problem.pairs(todo, h), h, analytic[todo], ruler)
     rest = todo[~good]
     scales = np.full(n, scale)
     tiny = rest[(size[rest] > 0) & (size[rest] < scale * _APART)]
@@ -226,7 +254,7 @@ def _set_aside(problem: Problem, analytic: Floats, x: Floats, verdict: npt.NDArr
 
 def rounded(h: Floats) -> Floats:
     """The next power of two below: x + h is then exact for most x, so that the step taken is the step divided by."""
-    return np.exp2(np.floor(np.log2(h)))
+    return np.asarray(np.ldexp(1.0, np.frexp(h)[1] - 1))
 
 
 def _climb(

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from tensorviz.checks.differences import CODE, Floats, Judged, Ruler
+from tensorviz.checks.graph import Graph
 from tensorviz.checks.local import AGAIN, NOT_LINEAR, check_rule
 from tensorviz.checks.problems import Moved
+from tensorviz.checks.quick import Plan, look, plan
 from tensorviz.checks.report import Block, CheckReport, block, single
 from tensorviz.checks.run import BUDGET, as_noise, blame_text
-from tensorviz.checks.search import along
+from tensorviz.checks.search import Outcome, along
 from tensorviz.checks.subject import Subject, agrees, title
 from tensorviz.engine import tensor as tensors
 from tensorviz.engine.backward import reachable, refuse_stale, sweep
@@ -29,6 +31,8 @@ from tensorviz.trace import Trace
 
 ELEMENTS = 4096
 """An input of more elements is checked along random directions and at a few elements."""
+_TRIES = 2
+"""Directions in which f is compared with its record, to both sides of the point."""
 _SEED = 20_240_229
 
 
@@ -170,33 +174,38 @@ class _Call:
         # f may cast to a narrow dtype inside; what comes out is then no more exact than that
         self.ruler = replace(self.ruler, unit=max(float(np.finfo(a.dtype).eps) for a in arrays))
         try:
-            gradients, trace = self._pull(outputs, leaves, weights)
+            gradients, passed = self._pull(outputs, leaves, weights)
             again, _ = self._pull(outputs, leaves, [w * AGAIN for w in weights])
         except RuleError as error:
             return CheckReport([single(None, "function", None, "f", "mismatch", str(error))], subject=subject)
         base = np.concatenate([a.astype(np.float64).reshape(-1) for a in arrays])
         flat_weights = np.concatenate([w.reshape(-1) for w in weights])
+        trace = Trace(passed.build)
         blocks = []
         try:
+            graph = Graph.of(passed) if all(isinstance(o, Tensor) and o.requires_grad for o in outputs) else None
+            quick = {} if graph is None else self._at_once(graph, leaves, gradients, again, outputs, flat_weights)
             for k, x in self.points.items():
-                if x.size:
+                if k in quick:
+                    blocks.append(self._block(k, graph.ids[leaves[k]._current()], quick[k]))  # type: ignore[union-attr]
+                elif x.size:
                     blocks.append(self._operand(k, x, leaves[k], gradients[k], again[k] / AGAIN, base, flat_weights, trace))
         except _Unsteady:
             return CheckReport([single(None, "function", None, "f", "input", "the shape of the result changes as an input moves")], subject=subject)
-        unsteady = self._unsteady(arrays)
+        unsteady = self._unsteady(arrays, 1)
         if unsteady is not None:
             return CheckReport([unsteady], subject=subject)
         blame, said, notes = self._blame(trace, blocks)
         return CheckReport(blocks, blame=blame, blame_text=said, subject=subject, notes=notes, trace=trace)
 
-    def _unsteady(self, arrays: list[Any]) -> Block | None:
+    def _unsteady(self, arrays: list[Any], times: int = 2) -> Block | None:
         """A row that says so if f does not give the same outputs every time; also finds out whether f may run on arrays."""
-        for _ in range(2):
+        for _ in range(times):
             outputs = self.value(self.points)
             if [o.shape for o in outputs] != self.shapes or not all(agrees(a, b) for a, b in zip(outputs, arrays, strict=True)):
                 if self.plain:
                     self.plain = False
-                    return self._unsteady(arrays)
+                    return self._unsteady(arrays, times)
                 return single(
                     None,
                     "function",
@@ -217,8 +226,8 @@ class _Call:
                 )
         return None
 
-    def _pull(self, outputs: Sequence[Any], leaves: Mapping[int, Tensor], weights: Sequence[Floats]) -> tuple[dict[int, Floats], Trace]:
-        """The gradients of the leaves, by input, and the record of the pass; ``.grad`` of nothing is touched."""
+    def _pull(self, outputs: Sequence[Any], leaves: Mapping[int, Tensor], weights: Sequence[Floats]) -> tuple[dict[int, Floats], Pass]:
+        """The gradients of the leaves, by input, and what the pass leaves behind; ``.grad`` of nothing is touched."""
         roots = [(o._current(), w) for o, w in zip(outputs, weights, strict=True) if isinstance(o, Tensor) and o.requires_grad]
         nodes = [n for n, _ in roots]
         seeds = [np.array(w, dtype=n.value.dtype)[()] for n, w in roots]
@@ -234,7 +243,7 @@ class _Call:
         for k, leaf in leaves.items():
             total = totals.get(leaf._current())
             gradients[k] = np.zeros(leaf.shape) if total is None else np.array(total, dtype=np.float64)
-        return gradients, Trace(Pass(nodes, seeds, ops, pulled, [], {}).build)
+        return gradients, Pass(nodes, seeds, ops, pulled, [], {})
 
     def _operand(self, k: int, x: Floats, leaf: Tensor, gradient: Floats, again: Floats, base: Floats, weights: Floats, trace: Trace) -> Block:
         points = dict(self.points)
@@ -260,18 +269,65 @@ class _Call:
             node = None
             lost = "no gradient reaches this input, though the result depends on it: the graph is cut between them"
             judged.reason = [lost if v == CODE["mismatch"] else r for v, r in zip(judged.verdict, judged.reason, strict=True)]
-        return block(
-            node,
-            "function",
-            k,
-            f"input {k}" if self.names[k].startswith("input") else f"input {k}, {self.names[k]}",
-            x.shape,
-            where,
-            analytic,
-            judged,
-            self.ruler,
-            note,
-        )
+        return self._block(k, node, (judged, where, analytic, note))
+
+    def _block(self, k: int, node: int | None, outcome: Outcome) -> Block:
+        judged, where, analytic, note = outcome
+        name = f"input {k}" if self.names[k].startswith("input") else f"input {k}, {self.names[k]}"
+        return block(node, "function", k, name, self.points[k].shape, where, analytic, judged, self.ruler, note)
+
+    def _at_once(
+        self,
+        graph: Graph,
+        leaves: Mapping[int, Tensor],
+        gradients: Mapping[int, Floats],
+        again: Mapping[int, Floats],
+        outputs: Sequence[Tensor],
+        weights: Floats,
+    ) -> dict[int, Outcome]:
+        """The outcomes of the inputs that are right at first sight, found by running the recorded graph on stacks instead of f row by row.
+
+        What f computes beside the graph would be missed so. Therefore f itself is called where all inputs have moved at once,
+        to both sides, by the steps that are used: there it must give what the graph gives.
+        """
+        plans: dict[int, Plan] = {}
+        for k, x in self.points.items():
+            node = leaves[k]._current()
+            if not x.size or node not in graph.ids:
+                continue
+            linear = np.abs(again[k] / AGAIN - gradients[k]) <= self.ruler.allowed(gradients[k], again[k] / AGAIN)
+            rng = partial(np.random.default_rng, [_SEED, k])
+            p = plan(gradients[k], x, np.full(x.size, np.inf), self.ruler, cost=1.0, budget=ELEMENTS, rng=rng) if linear.all() else None
+            if p is not None:
+                plans[k] = p
+        ids = {k: graph.ids[leaves[k]._current()] for k in plans}
+        roots = [graph.ids[o._current()] for o in outputs]
+        if not graph.reaches(ids.values(), roots) or not self._is(graph, plans, ids, roots):
+            return {}
+        found: dict[int, Outcome] = {}
+        for group in graph.groups({k: 2 * len(p.h) for k, p in plans.items()}):
+            pair = graph.pair([(ids[k], plans[k]) for k in group], roots, weights)
+            if pair is not None:
+                looked = look([plans[k] for k in group], pair, self.ruler)
+                found.update({k: outcome for k, outcome in zip(group, looked, strict=True) if outcome is not None})
+        return found
+
+    def _is(self, graph: Graph, plans: Mapping[int, Plan], ids: Mapping[int, int], roots: Sequence[int]) -> bool:
+        """Whether f gives what the graph gives, with all inputs moved."""
+        rng = np.random.default_rng(_SEED)
+        moved: list[dict[int, Floats]] = []
+        for _ in range(_TRIES):
+            steps = {}
+            for k, p in plans.items():
+                way = rng.uniform(-0.5, 0.5, p.x.shape)
+                h = p.h.reshape(p.x.shape) if p.picked is None else p.h[-1]
+                steps[k] = (way + np.copysign(0.5, way)) * h
+            moved += [{k: p.x + steps[k] for k, p in plans.items()}, {k: p.x - steps[k] for k, p in plans.items()}]
+        stacks = {ids[k]: np.stack([m[k] for m in moved]) for k in plans}
+        graph.stacked.trusting = True  # what comes out is compared with f itself
+        outputs = graph.run(stacks, roots)
+        graph.stacked.trusting = False
+        return all(agrees(self.flat({**self.points, **m}), row) for m, row in zip(moved, outputs, strict=True))
 
     def _blame(self, trace: Trace, blocks: list[Block]) -> tuple[int | None, str, tuple[str, ...]]:
         """Where a mismatch comes from: the node whose rule is wrong by itself, or what cuts the graph."""

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.checks.differences import CODE, Floats, Judged
+from tensorviz.checks.differences import CODE, Floats, Judged, Pair
 from tensorviz.checks.problems import Everywhere, Moved, is_elementwise
+from tensorviz.checks.quick import Plan, joined, look, plan
 from tensorviz.checks.report import Block, block, single
-from tensorviz.checks.search import along
+from tensorviz.checks.search import Outcome, along
 from tensorviz.checks.subject import Subject, title
 from tensorviz.engine.graph import Node
-from tensorviz.engine.op import REGISTRY, Op, forward_of
+from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.engine.unbroadcast import can_grow, unbroadcast
 from tensorviz.trace import TraceNode, sum_axes
 
@@ -25,33 +26,103 @@ NOT_LINEAR = "the rule is not linear in the gradient that it receives: 1.75 time
 
 def check_rule(subject: Subject, i: int) -> list[Block]:
     """One block per operand of node ``i`` that gets a share, or should."""
+    return check_rules(subject, [i])[i]
+
+
+def check_rules(subject: Subject, ids: Sequence[int]) -> dict[int, list[Block]]:
+    """The same for several nodes, with one first pass over all of their operands."""
+    found: dict[int, list[Block | None]] = {i: [] for i in ids}
+    asked: list[_Asked] = []
+    for i in ids:
+        for slot in _slots(subject, i):
+            trouble = subject.rerun(i)
+            if trouble is not None:
+                verdict: Any = trouble[0]
+                found[i].append(single(i, "local", slot, _named(subject.nodes[i], slot), verdict, trouble[1]))
+                continue
+            asked.append(_Asked(subject, i, slot, len(found[i])))
+            found[i].append(None)
+    quick = [(a, p, pair) for a in asked if (p := a.plan()) is not None and (pair := a.first(p)) is not None]
+    outcomes: dict[int, Outcome] = {}
+    if quick:
+        looked = look([p for _, p, _ in quick], joined([pair for _, _, pair in quick]), subject.ruler)
+        outcomes = {id(a): outcome for (a, _, _), outcome in zip(quick, looked, strict=True) if outcome is not None}
+    crooked: dict[int, dict[int, Block]] = {}
+    for a in asked:
+        i = a.node.id
+        if i not in crooked:
+            crooked[i] = _crooked(subject, a.node) if i in subject.sent else {}
+        made = a.block(outcomes.get(id(a)))
+        other = crooked[i].get(a.slot)
+        found[i][a.place] = other if other is not None and made.code > CODE["mismatch"] else made
+    return {i: [b for b in blocks if b is not None] for i, blocks in found.items()}
+
+
+def _slots(subject: Subject, i: int) -> list[int]:
+    """The operands of node ``i`` whose shares are compared."""
     node = subject.nodes[i]
     if node.kind != "op" or node.cotangent is None or not subject.finished(i):
         return []
-    op = REGISTRY.get(node.op)
-    blocks = []
-    crooked = _crooked(subject, node) if op is not None and i in subject.sent and subject.rerun(i) is None else {}
+    op, sent = REGISTRY.get(node.op), subject.sent.get(i, {})
+    found = []
     for slot, target in enumerate(node.inputs):
         receiver = subject.nodes[target]
+        ruled = op is not None and (op.joint is not None or op.vjps[0 if op.variadic else slot] is not None)
+        if receiver.value.size and (slot in sent or (receiver.requires_grad and ruled)):
+            found.append(slot)
+    return found
+
+
+class _Asked:
+    """One operand of one op, whose share is to be compared."""
+
+    def __init__(self, subject: Subject, i: int, slot: int, place: int) -> None:
+        self.subject, self.node, self.slot, self.place = subject, subject.nodes[i], slot, place
+        self.op = REGISTRY[self.node.op]
         share = subject.sent.get(i, {}).get(slot)
-        if share is None and (not receiver.requires_grad or op is None or (op.joint is None and op.vjps[0 if op.variadic else slot] is None)):
-            continue
-        named = _named(node, slot)
-        if receiver.value.size == 0:
-            continue
-        trouble = subject.rerun(i)
-        if trouble is not None:
-            verdict: Any = trouble[0]
-            blocks.append(single(i, "local", slot, named, verdict, trouble[1]))
-            continue
-        sent = np.zeros(receiver.shape) if share is None else share.value
-        found = _compare(subject, node, slot, named, sent.astype(np.float64))
-        if share is None and found.code == CODE["mismatch"]:
-            found = _reasoned(found, "no share was sent to this operand")
-        if slot in crooked and found.code > CODE["mismatch"]:
-            found = crooked[slot]
-        blocks.append(found)
-    return blocks
+        self.missing = share is None
+        self.alone = Alone(subject, self.node, slot)
+        x = self.alone.x
+        self.share: Floats = np.zeros(x.shape) if share is None else share.value.astype(np.float64)
+        self.room = _room(self.op, slot, x)
+        self.axes = _elementwise_axes(self.op, self.alone.shaped, x, self.alone.base)
+        self.cost = 2 * subject.costs[i]
+
+    def rng(self) -> np.random.Generator:
+        return self.subject.rng(1, self.node.id, self.slot)
+
+    def plan(self) -> Plan | None:
+        if self.axes is not None:
+            return plan(self.share, self.alone.x, self.room, self.subject.ruler)
+        return plan(self.share, self.alone.x, self.room, self.subject.ruler, cost=self.cost, budget=self.subject.budget, rng=self.rng)
+
+    def first(self, p: Plan) -> Pair | None:
+        """The first differences; None where the point itself is not finite."""
+        problem = self._everywhere() if self.axes is not None else self.alone.problem(p.moves)
+        if not np.isfinite(self.alone.base).all():
+            return None
+        return problem.pairs(np.arange(len(p.h)), p.h)
+
+    def _everywhere(self) -> Everywhere:
+        assert self.axes is not None
+        return Everywhere(self.alone.shaped, self.alone.x, self.alone.weights, self.axes, self.alone.base)
+
+    def block(self, outcome: Outcome | None) -> Block:
+        """The rows; without an outcome of the first pass, after a closer look."""
+        subject, node, slot = self.subject, self.node, self.slot
+        ruler, x = subject.ruler, self.alone.x
+        if outcome is not None:
+            judged, where, analytic, note = outcome
+        elif self.axes is not None:
+            judged, where, analytic, note = along(self._everywhere(), self.share, x, self.room, ruler)
+        else:
+            judged, where, analytic, note = along(
+                self.alone.problem, self.share, x, self.room, ruler, cost=self.cost, budget=subject.budget, rng=self.rng
+            )
+        if outcome is None and (node.value.dtype != np.float64 or subject.nodes[node.inputs[slot]].value.dtype != np.float64):
+            _forgive(node, slot, self.alone.operands, judged, where, ruler)
+        found = block(node.id, "local", slot, _named(node, slot), x.shape, where, analytic, judged, ruler, note)
+        return _reasoned(found, "no share was sent to this operand") if self.missing and found.code == CODE["mismatch"] else found
 
 
 def _operands(subject: Subject, node: TraceNode) -> list[Any]:
@@ -61,9 +132,13 @@ def _operands(subject: Subject, node: TraceNode) -> list[Any]:
 
 def _crooked(subject: Subject, node: TraceNode) -> dict[int, Block]:
     """The operands whose rule is not linear in the gradient that it receives, which one recorded gradient cannot show if it is all ones."""
-    once, again = (
-        rule_in_double(node, _operands(subject, node), [subject.nodes[j].requires_grad for j in node.inputs], factor) for factor in (1.0, AGAIN)
-    )
+    operands, need = _operands(subject, node), [subject.nodes[j].requires_grad for j in node.inputs]
+    again = rule_in_double(node, operands, need, AGAIN, subject.again.get(node.id))
+    once: list[Floats | None] | None
+    if node.id in subject.again:  # recorded in float64: what was sent is what the rule gives
+        once = [None if (share := subject.sent[node.id].get(slot)) is None else share.value for slot in range(len(node.inputs))]
+    else:
+        once = rule_in_double(node, operands, need, 1.0)
     found: dict[int, Block] = {}
     if once is None or again is None:
         return found
@@ -83,25 +158,6 @@ def _named(node: TraceNode, slot: int) -> str:
     return f"{title(node)}, operand {node.slots[slot] if slot < len(node.slots) else slot}"
 
 
-def _compare(subject: Subject, node: TraceNode, slot: int, named: str, share: Floats) -> Block:
-    ruler = subject.ruler
-    op = REGISTRY[node.op]
-    alone = Alone(subject, node, slot)
-    x, base = alone.x, alone.base
-    room = _room(op, slot, x)
-    axes = _elementwise_axes(op, alone.shaped, x, base)
-    if axes is not None:
-        judged, where, analytic, note = along(Everywhere(alone.shaped, x, alone.weights, axes, base), share, x, room, ruler)
-    else:
-        cost = 2 * subject.costs[node.id]
-        judged, where, analytic, note = along(
-            alone.problem, share, x, room, ruler, cost=cost, budget=subject.budget, rng=lambda: subject.rng(1, node.id, slot)
-        )
-    if node.value.dtype != np.float64 or subject.nodes[node.inputs[slot]].value.dtype != np.float64:
-        _forgive(node, slot, alone.operands, judged, where, ruler)
-    return block(node.id, "local", slot, named, x.shape, where, analytic, judged, ruler, note)
-
-
 class Alone:
     """One op by itself, as a function of the operand at ``slot``, weighted with the recorded gradient of its result."""
 
@@ -112,7 +168,8 @@ class Alone:
         self.x: Floats = np.array(self.operands[slot], dtype=np.float64)
         self.weights: Floats = node.cotangent.astype(np.float64)
         self.stacked = tuple([j == slot for j in range(len(self.operands))])
-        self.base = self.shaped(self.x)
+        again = subject.again.get(node.id)
+        self.base: Floats = self.shaped(self.x) if again is None else again
 
     def shaped(self, value: Any) -> Floats:
         """The result for another operand."""
@@ -151,7 +208,7 @@ def _elementwise_axes(op: Op, f: Callable[[Any], Floats], x: Floats, base: Float
     """The axes that the operand grows where the op works element by element; None where it does not."""
     if not can_grow(x.shape, base.shape):
         return None
-    forward = forward_of(op)
+    forward = op.run
     if isinstance(forward, np.ufunc) and forward.signature is None and op.broadcasts:
         return sum_axes(base.shape, x.shape)
     if x.shape == base.shape and x.size > 16 and is_elementwise(f, x, base):
@@ -174,7 +231,7 @@ def _forgive(node: TraceNode, slot: int, operands: list[Any], judged: Judged, wh
             judged.verdict[k], judged.reason[k] = CODE["noise"], f"{node.dtype} round-off: the same rule run in float64 gives {analytic[k]:.7g}"
 
 
-def rule_in_double(node: TraceNode, operands: Sequence[Any], need: Sequence[bool], factor: float) -> list[Floats | None] | None:
+def rule_in_double(node: TraceNode, operands: Sequence[Any], need: Sequence[bool], factor: float, result: Any = None) -> list[Floats | None] | None:
     """The shares that the op's rule gives in float64 at the recorded operands, for ``factor`` times the recorded gradient; None where it cannot be run alone."""
     op = REGISTRY[node.op]
     assert node.cotangent is not None
@@ -184,8 +241,9 @@ def rule_in_double(node: TraceNode, operands: Sequence[Any], need: Sequence[bool
             for wanted, value in zip(need, (v if isinstance(v, (np.generic, np.ndarray)) else np.float64(v) for v in operands), strict=True)
         )
         with np.errstate(all="ignore"):
-            result = forward_of(op)(*operands, **node.params)
-            value, extras = result if op.extras else (result, ())
+            if result is None or op.extras:
+                result = op.run(*operands, **node.params)
+            value, extras = result if op.extras else (result[()], ())
             made = Node(op, inputs, dict(node.params), value, True, True, False, -1, None, -1, "")
             if extras:
                 made.more().extras = extras

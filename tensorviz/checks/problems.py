@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,18 @@ class Moved:
     def __init__(self, f: Callable[[Any], Floats], x: Floats, moves: Sequence[Move], weights: Floats, base: Floats, load: int = 1) -> None:
         self.f, self.x, self.moves, self.weights, self.base = f, x, moves, weights, base
         self.load = max(load, base.size, x.size)
-        weighted = weights != 0
-        self.undefined: Flags = np.full(len(moves), bool(np.any(np.isnan(base) & weighted)))
-        self.infinite: Flags = np.full(len(moves), bool(np.any(np.isinf(base) & weighted)))
-        self.total: Floats = np.full(len(moves), float(np.sum(_magnitude(base, weights))))
+
+    @cached_property
+    def undefined(self) -> Flags:
+        return np.full(len(self.moves), bool(np.any(np.isnan(self.base) & (self.weights != 0))))
+
+    @cached_property
+    def infinite(self) -> Flags:
+        return np.full(len(self.moves), bool(np.any(np.isinf(self.base) & (self.weights != 0))))
+
+    @cached_property
+    def total(self) -> Floats:
+        return np.full(len(self.moves), float(np.sum(_magnitude(self.base, self.weights))))
 
     def pairs(self, which: Indices, h: Floats) -> Pair:
         chunk = max(1, _STACK // (2 * self.load))
@@ -37,21 +46,32 @@ class Moved:
         return parts[0] if len(parts) == 1 else _joined(parts)
 
     def _some(self, which: Indices, h: Floats) -> Pair:
-        n = len(which)
         # the last row stays at x: the same code computes it as the others, so that what does not move is equal to the bit
-        stack = np.empty((2 * n + 1, *self.x.shape))
-        stack[:] = self.x
-        moves = [self.moves[i] for i in which.tolist()]
-        if isinstance(moves[0], int):
-            flat, rows = stack.reshape(2 * n + 1, -1), np.arange(n)
-            flat[rows, moves] += h
-            flat[n + rows, moves] -= h
-        else:
-            for row, (move, t) in enumerate(zip(moves, h.tolist(), strict=True)):
-                stack[row] += t * move
-                stack[n + row] -= t * move
-        outputs = self.f(stack)
+        n = len(which)
+        outputs = self.f(stacked_moves(self.x, [self.moves[i] for i in which.tolist()], h, still=1))
         return contract(outputs[-1], outputs[:n], outputs[n:-1], self.weights)
+
+
+def stacked_moves(x: Floats, moves: Sequence[Move], h: Floats, still: int = 0) -> Floats:
+    """x moved forward along each of ``moves``, then backward along each, then ``still`` times as it is. Directions come before elements."""
+    n = len(moves)
+    stack = np.empty((2 * n + still, *x.shape))
+    stack[:] = x
+    flat = stack.reshape(2 * n + still, -1)
+    rows = np.arange(n)
+    steps = h
+    if n and not isinstance(moves[0], int):
+        ways = sum(not isinstance(m, int) for m in moves)
+        for row in range(ways):
+            shift = float(h[row]) * np.asarray(moves[row])
+            stack[row] += shift
+            stack[n + row] -= shift
+        moves, rows, steps = moves[ways:], rows[ways:], h[ways:]
+    if len(rows):
+        at: Any = list(moves)
+        flat[rows, at] += steps
+        flat[n + rows, at] -= steps
+    return stack
 
 
 def _magnitude(base: Floats, weights: Floats) -> Floats:
@@ -71,11 +91,19 @@ class Everywhere:
 
     def __init__(self, f: Callable[[Any], Floats], x: Floats, weights: Floats, axes: tuple[int, ...], base: Floats) -> None:
         self.f, self.shape, self.weights, self.axes, self.base = f, x.shape, weights, axes, base
-        self.x = np.broadcast_to(x, base.shape)
-        weighted = weights != 0
-        self.undefined: Flags = self._any(np.isnan(base) & weighted)
-        self.infinite: Flags = self._any(np.isinf(base) & weighted)
-        self.total: Floats = _magnitude(base, weights).sum(axis=axes).reshape(-1)
+        self.x = x if x.shape == base.shape else np.broadcast_to(x, base.shape)
+
+    @cached_property
+    def undefined(self) -> Flags:
+        return self._any(np.isnan(self.base) & (self.weights != 0))
+
+    @cached_property
+    def infinite(self) -> Flags:
+        return self._any(np.isinf(self.base) & (self.weights != 0))
+
+    @cached_property
+    def total(self) -> Floats:
+        return np.asarray(_magnitude(self.base, self.weights).sum(axis=self.axes).reshape(-1), dtype=np.float64)
 
     def _any(self, flags: Flags) -> Flags:
         return flags.any(axis=self.axes).reshape(-1)
@@ -83,8 +111,10 @@ class Everywhere:
     def pairs(self, which: Indices, h: Floats) -> Pair:
         steps = np.zeros(self.shape)
         steps.reshape(-1)[which] = h
-        grown = np.broadcast_to(steps, self.base.shape)
+        grown = steps if self.shape == self.base.shape else np.broadcast_to(steps, self.base.shape)
         fields: tuple[Any, ...] = spread(self.base, self.f(self.x + grown), self.f(self.x - grown), self.weights)
+        if not self.axes:
+            return Pair(*(v.reshape(-1)[which] for v in fields))
         summed: list[Any] = [(self._any(v) if v.dtype == bool else v.sum(axis=self.axes).reshape(-1))[which] for v in fields]
         return Pair(*summed)
 
@@ -114,4 +144,5 @@ def directions(x: Floats, scale: float, count: int, rng: np.random.Generator) ->
     size = np.abs(x)
     tiny = (size < 1e-4 * scale) & (size > 0)
     step = np.where(tiny, size, np.maximum(size, 0.3 * scale))
-    return [step * rng.choice([-1.0, 1.0], x.shape) * rng.uniform(0.5, 1.0, x.shape) for _ in range(count)]
+    ways = rng.uniform(-0.5, 0.5, (count, *x.shape))
+    return list((ways + np.copysign(0.5, ways)) * step)

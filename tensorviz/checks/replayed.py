@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from tensorviz.checks.differences import CODE, Floats, Judged
+from tensorviz.checks.joint import pair_of
 from tensorviz.checks.problems import Move, Moved
+from tensorviz.checks.quick import Plan, look, plan
 from tensorviz.checks.report import Block, block, single
-from tensorviz.checks.search import ALWAYS, DIRECTIONS, SAMPLES, along
+from tensorviz.checks.search import ALWAYS, DIRECTIONS, SAMPLES, Outcome, along
 from tensorviz.checks.subject import OVERHEAD, Subject, agrees, title
 
 CALL = 20 * OVERHEAD
@@ -21,6 +23,11 @@ def check_total(subject: Subject, i: int) -> list[Block]:
     """Whether node ``i``'s gradient is the sum of its shares (and seed). No block where it is."""
     node = subject.nodes[i]
     if node.cotangent is None or not node.shares:
+        return []
+    plain: Any = subject.seeds.get(i)
+    for share in node.shares:
+        plain = share.value if plain is None else plain + share.value
+    if np.array_equal(plain, node.cotangent):
         return []
     expected = np.zeros(node.shape) if i not in subject.seeds else subject.seeds[i].astype(np.float64)
     for share in node.shares:
@@ -41,31 +48,72 @@ def check_total(subject: Subject, i: int) -> list[Block]:
 
 def price(subject: Subject, i: int, downstream: Sequence[int]) -> float:
     """What the global check of node ``i`` costs, in array elements computed, if these are the results downstream of it."""
-    one = 2 * sum([subject.costs[j] for j in downstream])
+    one = subject.cost_of(downstream)
     n = subject.nodes[i].value.size
     rows = 2 * (n if n <= ALWAYS or n * one <= subject.budget else DIRECTIONS + SAMPLES) + 1
     return float(sum([CALL + rows * subject.nodes[j].value.size for j in downstream]))
 
 
-def check_gradient(subject: Subject, i: int) -> list[Block]:
-    """One block: node ``i``'s gradient."""
-    node = subject.nodes[i]
-    if node.cotangent is None or not node.shares or node.value.size == 0:
-        return []
-    named = title(node)
-    program = subject.exact
-    order = program.downstream([i])
-    trouble = subject.reruns(order)
-    if trouble is not None:
-        verdict: Any = trouble[0]
-        return [single(i, "global", None, named, "skipped" if verdict == "skipped" else verdict, f"downstream, {trouble[1]}")]
-    problem = problem_of(subject, i, order)
-    x = np.array(program.values[i], dtype=np.float64)
-    room = np.full(x.size, np.inf)
-    cost = 2 * sum([subject.costs[j] for j in order])
-    gradient = node.cotangent.astype(np.float64)
-    judged, where, analytic, note = along(problem, gradient, x, room, subject.ruler, cost=cost, budget=subject.budget, rng=lambda: subject.rng(2, i))
-    return [block(i, "global", None, named, x.shape, where, analytic, judged, subject.ruler, note)]
+def check_gradients(subject: Subject, ids: Sequence[int]) -> dict[int, list[Block]]:
+    """One block per node: its gradient; with one replay for the first pass over all of them."""
+    found: dict[int, list[Block]] = {i: [] for i in ids}
+    asked: list[_Asked] = []
+    for i in ids:
+        node = subject.nodes[i]
+        if node.cotangent is None or not node.shares or node.value.size == 0:
+            continue
+        order = subject.downstream(i)
+        trouble = subject.reruns(order)
+        if trouble is not None:
+            verdict: Any = trouble[0]
+            found[i].append(single(i, "global", None, title(node), verdict, f"downstream, {trouble[1]}"))
+        else:
+            asked.append(_Asked(subject, i, order))
+    outcomes = _first_pass(subject, asked) if len(asked) > 1 else {}
+    for a in asked:
+        found[a.node.id].append(a.block(outcomes.get(a.node.id)))
+    return found
+
+
+def _first_pass(subject: Subject, asked: Sequence[_Asked]) -> dict[int, Outcome]:
+    """The outcomes of the gradients that are right at first sight."""
+    plans = [(a.node.id, p) for a in asked if (p := a.plan()) is not None]
+    if not plans:
+        return {}
+    behind = {i for i, _ in plans}.union(*(a.order for a in asked))
+    roots = [r for r in dict.fromkeys(subject.data.roots) if r in behind]
+    pair = pair_of(subject.stacked, plans, roots, subject.seed_of(roots))
+    if pair is None:
+        return {}
+    looked = look([p for _, p in plans], pair, subject.ruler)
+    return {i: outcome for (i, _), outcome in zip(plans, looked, strict=True) if outcome is not None}
+
+
+class _Asked:
+    """One node whose gradient is to be compared; ``order`` lists what lies downstream of it."""
+
+    def __init__(self, subject: Subject, i: int, order: Sequence[int]) -> None:
+        self.subject, self.node, self.order = subject, subject.nodes[i], order
+        assert self.node.cotangent is not None
+        self.x = np.array(subject.exact.values[i], dtype=np.float64)
+        self.gradient = self.node.cotangent.astype(np.float64)
+        self.room = np.full(self.x.size, np.inf)
+        self.cost = subject.cost_of(order)
+
+    def rng(self) -> np.random.Generator:
+        return self.subject.rng(2, self.node.id)
+
+    def plan(self) -> Plan | None:
+        return plan(self.gradient, self.x, self.room, self.subject.ruler, cost=self.cost, budget=self.subject.budget, rng=self.rng)
+
+    def block(self, outcome: Outcome | None) -> Block:
+        """The rows; without an outcome of the first pass, after a closer look."""
+        subject = self.subject
+        if outcome is None:
+            problem = problem_of(subject, self.node.id, self.order)
+            outcome = along(problem, self.gradient, self.x, self.room, subject.ruler, cost=self.cost, budget=subject.budget, rng=self.rng)
+        judged, where, analytic, note = outcome
+        return block(self.node.id, "global", None, title(self.node), self.x.shape, where, analytic, judged, subject.ruler, note)
 
 
 def problem_of(subject: Subject, i: int, order: Sequence[int]) -> Callable[[Sequence[Move]], Moved]:
@@ -73,13 +121,13 @@ def problem_of(subject: Subject, i: int, order: Sequence[int]) -> Callable[[Sequ
     program = subject.exact
     behind = set(order)
     roots = list(dict.fromkeys(r for r in subject.data.roots if r == i or r in behind))
-    weights = np.concatenate([subject.seeds[r].astype(np.float64).reshape(-1) for r in roots])
+    weights = subject.seed_of(roots)
     base = np.concatenate([np.asarray(program.values[r], dtype=np.float64).reshape(-1) for r in roots])
     x = np.array(program.values[i], dtype=np.float64)
     load = sum([subject.nodes[j].value.size for j in order])
 
     def f(stack: Floats) -> Floats:
-        values = subject.stacked.run(i, stack, order)
+        values = subject.stacked.run({i: stack}, order)
         outputs = [np.asarray(values[r], dtype=np.float64).reshape(len(stack), -1) for r in roots]
         return outputs[0] if len(outputs) == 1 else np.concatenate(outputs, axis=1)
 

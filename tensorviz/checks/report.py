@@ -119,22 +119,24 @@ def block(
     with np.errstate(invalid="ignore"):
         ranks = np.abs(analytic - judged.numeric) / ruler.allowed(analytic, judged.numeric)
     ranks = np.where(np.isnan(ranks), 0.0, ranks)
-    counts = dict(zip(VERDICTS, np.bincount(judged.verdict, minlength=len(VERDICTS)).tolist(), strict=True))
-    kept = np.arange(len(analytic))
-    if len(kept) > KEEP:
-        kept = np.sort(np.lexsort((-ranks, judged.verdict))[:KEEP])
+    tallies = enumerate(np.bincount(judged.verdict, minlength=len(VERDICTS)).tolist())
+    counts = {VERDICTS[code]: count for code, count in tallies if count}
+    if len(analytic) <= KEEP:
+        reasons = tuple([REASONS.get(r, r) if r else r for r in judged.reason])
+        return Block(node, scope, slot, title, shape, tuple(where), analytic, judged.numeric, judged.verdict, reasons, counts, note, ranks)
+    kept = np.sort(np.lexsort((-ranks, judged.verdict))[:KEEP])
     return Block(
         node,
         scope,
         slot,
         title,
         shape,
-        tuple(int(where[k]) for k in kept),
+        tuple(kept.tolist()) if isinstance(where, range) else tuple([int(where[k]) for k in kept]),
         analytic[kept],
         judged.numeric[kept],
         judged.verdict[kept],
         tuple(REASONS.get(judged.reason[k], judged.reason[k]) for k in kept),
-        {name: count for name, count in counts.items() if count},
+        counts,
         note,
         ranks[kept],
     )

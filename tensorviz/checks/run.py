@@ -11,11 +11,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tensorviz.checks.differences import CODE, Ruler
-from tensorviz.checks.local import check_rule
-from tensorviz.checks.replayed import CALL, check_gradient, check_total, price
+from tensorviz.checks.local import check_rules
+from tensorviz.checks.replayed import CALL, check_gradients, check_total, price
 from tensorviz.checks.report import Block, CheckReport, single
-from tensorviz.checks.search import DIRECTIONS, SAMPLES
-from tensorviz.checks.subject import Subject, title
+from tensorviz.checks.search import ALWAYS, DIRECTIONS, SAMPLES
+from tensorviz.checks.subject import SMALL, Subject, title
 from tensorviz.engine.op import REGISTRY
 from tensorviz.errors import CheckError, TensorvizError
 from tensorviz.trace import Trace, TraceData
@@ -24,21 +24,28 @@ BUDGET = 2.0**18
 """Array elements that may be computed for one array before it is sampled instead: about a millisecond's work."""
 WHOLE = 2.0**11
 """How many budgets all global checks together may take: about three seconds. Beyond it leaves go first, the rest is skipped, and said to be."""
-_SMALL = 500
-"""Up to so many nodes it is found out what lies downstream of each before the work is laid out."""
 
-Kind = Literal["local", "sum", "global"]
+_TOGETHER = 32
+"""Nodes that are checked in one piece of work at most."""
+_ROWS = 2.0**18
+"""Array elements of the largest results that one piece of work holds, of all of its rows together: 2 MB."""
+
 Progress = Callable[[int, int], Any]
+Found = dict[int, list[Block]]
 
 
 class Job(NamedTuple):
-    """One piece of work: a kind of check of one node."""
+    """One piece of work: the rules of some nodes, or their gradients."""
 
-    kind: Kind
-    node: int
+    kind: Literal["rules", "gradients"]
+    nodes: tuple[int, ...]
 
-
-_WORK = {"local": check_rule, "sum": check_total, "global": check_gradient}
+    def run(self, subject: Subject) -> Found:
+        """Blocks by node."""
+        if self.kind == "gradients":
+            return check_gradients(subject, self.nodes)
+        found = check_rules(subject, self.nodes)
+        return {i: [*blocks, *check_total(subject, i)] for i, blocks in found.items()}
 
 
 def check(
@@ -80,8 +87,13 @@ def check(
     jobs, skipped = _jobs(subject, _chosen(trace, nodes), WHOLE * subject.budget)
     tell = _teller(progress)
     notes: list[str] = []
-    blocks = _spread(subject, jobs, executor, tell, notes) if executor is not None else _here(subject, jobs, tell)
-    return report_of(subject, [*blocks, *skipped], notes=tuple(notes))
+    found = _spread(subject, jobs, executor, tell, notes) if executor is not None else _here(subject, jobs, tell)
+    order = sorted({i for part in found for i in part}, reverse=True)
+    by_node: Found = {i: [] for i in order}
+    for part in found:  # rules come before gradients
+        for i, blocks in part.items():
+            by_node[i] += blocks
+    return report_of(subject, [*(b for i in order for b in by_node[i]), *skipped], notes=tuple(notes))
 
 
 def report_of(subject: Subject, blocks: list[Block], notes: tuple[str, ...] = ()) -> CheckReport:
@@ -154,22 +166,43 @@ def _jobs(subject: Subject, chosen: list[int], allowance: float) -> tuple[list[J
     picked = set(chosen)
     rules = picked | {c for i in chosen for c in subject.exact.consumers[i]}
     reached = [i for i in chosen if nodes[i].shares and subject.finished(i)]
-    prices = {i: price(subject, i, subject.exact.downstream([i])) for i in reached} if len(nodes) <= _SMALL else _bounds(subject, reached)
+    prices = {i: price(subject, i, subject.downstream(i)) for i in reached} if len(nodes) <= SMALL else _bounds(subject, reached)
     spent, affordable = 0.0, set()
     for i in sorted(reached, key=lambda i: (nodes[i].kind == "op", prices[i])):
         spent += prices[i]
         if spent <= allowance:
             affordable.add(i)
-    jobs = []
-    for i in sorted(rules | picked, reverse=True):
-        if i in rules and nodes[i].kind == "op" and nodes[i].cotangent is not None:
-            jobs.append(Job("local", i))
-        if i in picked and nodes[i].shares:
-            jobs.append(Job("sum", i))
-            if i in affordable:
-                jobs.append(Job("global", i))
+    order = sorted(rules | picked, reverse=True)
     reason = "too much to replay: all global checks together would pass 2**11 budgets; name it in nodes=, or raise budget="
-    return jobs, [single(i, "global", None, title(nodes[i]), "skipped", reason) for i in reached if i not in affordable]
+    skipped = [single(i, "global", None, title(nodes[i]), "skipped", reason) for i in reached if i not in affordable]
+    jobs = [Job("rules", group) for group in _groups(order, lambda _: 0.0)]
+    return [*jobs, *(Job("gradients", group) for group in _groups([i for i in order if i in affordable], _rows(subject)))], skipped
+
+
+def _groups(ids: Sequence[int], size: Callable[[int], float]) -> list[tuple[int, ...]]:
+    """Neighbours in pieces that are not too large."""
+    groups: list[list[int]] = []
+    held = 0.0
+    for i in ids:
+        if not groups or len(groups[-1]) == _TOGETHER or held + size(i) > _ROWS:
+            groups.append([])
+            held = 0.0
+        groups[-1].append(i)
+        held += size(i)
+    return [tuple(g) for g in groups]
+
+
+def _rows(subject: Subject) -> Callable[[int], float]:
+    """How many array elements the rows of a node's global check are where the graph is widest; an upper bound."""
+    nodes = subject.nodes
+    widest = max([n.value.size for n in nodes if n.cotangent is not None], default=1)
+
+    def size(i: int) -> float:
+        n = nodes[i].value.size
+        cost = subject.cost_of(subject.downstream(i)) if len(nodes) <= SMALL else 2 * subject.costs[i]
+        return 2.0 * widest * (n if n <= ALWAYS or n * cost <= subject.budget else DIRECTIONS + SAMPLES)
+
+    return size
 
 
 def _bounds(subject: Subject, ids: list[int]) -> dict[int, float]:
@@ -179,32 +212,32 @@ def _bounds(subject: Subject, ids: list[int]) -> dict[int, float]:
     return {i: CALL * (len(sizes) - i) + 2 * younger[i] * min(sizes[i], DIRECTIONS + SAMPLES) for i in ids}
 
 
-def _here(subject: Subject, jobs: Sequence[Job], tell: Progress | None) -> list[Block]:
-    blocks: list[Block] = []
+def _here(subject: Subject, jobs: Sequence[Job], tell: Progress | None) -> list[Found]:
+    found = []
     for done, job in enumerate(jobs, 1):
-        blocks += _WORK[job.kind](subject, job.node)
+        found.append(job.run(subject))
         if tell is not None:
             tell(done, len(jobs))
-    return blocks
+    return found
 
 
-def work(data: TraceData, ruler: Ruler, budget: float, seed: int, jobs: Sequence[Job]) -> list[list[Block]]:
-    """Some jobs, in whatever process this runs: one list of blocks per job."""
+def work(data: TraceData, ruler: Ruler, budget: float, seed: int, jobs: Sequence[Job]) -> list[Found]:
+    """Some jobs, in whatever process this runs: the blocks of each."""
     subject = Subject(data, ruler, budget, seed)
-    return [_WORK[job.kind](subject, job.node) for job in jobs]
+    return [job.run(subject) for job in jobs]
 
 
-def _spread(subject: Subject, jobs: list[Job], executor: Executor, tell: Progress | None, notes: list[str]) -> list[Block]:
+def _spread(subject: Subject, jobs: list[Job], executor: Executor, tell: Progress | None, notes: list[str]) -> list[Found]:
     """The jobs in chunks over an executor; what only this process knows, and what a worker loses, is done here."""
-    results: dict[int, list[Block]] = {}
+    results: dict[int, Found] = {}
     own = {n.id for n in subject.nodes if n.kind == "op" and not _importable(n.op)}
-    tainted = own | ({i for i in range(len(subject.nodes)) if own and not own.isdisjoint(subject.exact.downstream([i]))} if own else set())
-    away = [k for k, job in enumerate(jobs) if job.node not in (own if job.kind != "global" else tainted)]
+    tainted = own | ({i for i in range(len(subject.nodes)) if not own.isdisjoint(subject.exact.downstream([i]))} if own else set())
+    away = [k for k, job in enumerate(jobs) if (own if job.kind == "rules" else tainted).isdisjoint(job.nodes)]
     count = max(1, 4 * int(getattr(executor, "_max_workers", 0) or 8))
     size = max(1, -(-len(away) // count))
     # neighbours in the graph cost about the same: dealing them out evens the chunks
     chunks = [away[start :: -(-len(away) // size)] for start in range(-(-len(away) // size))] if away else []
-    futures: dict[Future[list[list[Block]]], list[int]] = {}
+    futures: dict[Future[list[Found]], list[int]] = {}
     failed: list[tuple[list[int], BaseException]] = []
     for chunk in chunks:
         try:
@@ -213,7 +246,7 @@ def _spread(subject: Subject, jobs: list[Job], executor: Executor, tell: Progres
             failed.append((chunk, error))
     done = 0
 
-    def finished(ks: Sequence[int], found: Sequence[list[Block]]) -> None:
+    def finished(ks: Sequence[int], found: Sequence[Found]) -> None:
         nonlocal done
         results.update(zip(ks, found, strict=True))
         done += len(ks)
@@ -223,7 +256,7 @@ def _spread(subject: Subject, jobs: list[Job], executor: Executor, tell: Progres
     sent = set(away)
     for k, job in enumerate(jobs):
         if k not in sent:
-            finished([k], [_WORK[job.kind](subject, job.node)])
+            finished([k], [job.run(subject)])
     for future in as_completed(futures):
         chunk = futures[future]
         try:
@@ -237,8 +270,8 @@ def _spread(subject: Subject, jobs: list[Job], executor: Executor, tell: Progres
             f"{len(chunk)} piece(s) of work came back from the executor undone ({type(lost).__name__}: {lost}); they were done in this process"
         )
         for k in chunk:
-            finished([k], [_WORK[jobs[k].kind](subject, jobs[k].node)])
-    return [b for k in range(len(jobs)) for b in results[k]]
+            finished([k], [jobs[k].run(subject)])
+    return [results[k] for k in range(len(jobs))]
 
 
 def _importable(name: str) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,34 +51,64 @@ def along(
     return _sampled(problem, flat, x, scale, room, ruler, rng())
 
 
-def _sampled(problem: Made, flat: Floats, x: Floats, scale: float, room: Floats, ruler: Ruler, rng: np.random.Generator) -> Outcome:
-    finite = np.isfinite(x.reshape(-1)) & np.isfinite(flat)
-    ways = [np.where(finite.reshape(x.shape), d, 0.0) for d in directions(np.where(np.isfinite(x), x, 0.0), scale, DIRECTIONS, rng)]
-    chosen = [int(np.argmax(np.where(finite, np.abs(flat), -1.0)))]
-    chosen += [int(i) for i in rng.choice(len(flat), SAMPLES - 1)]
-    if not finite.all():
-        chosen.append(int(np.argmin(finite)))  # one row says that something is not finite
-    slopes, rooms = _slopes(flat, ways, finite), np.array([_room(room, w) for w in ways])
-    straight, culprits = _straight(problem, ways, slopes, rooms, flat, room, ruler)
-    chosen = list(dict.fromkeys(chosen + culprits))
-    rows = judge(problem(chosen), flat[chosen], x.reshape(-1)[chosen], scale, room[chosen], ruler)
-    both = Judged(np.concatenate([straight.numeric, rows.numeric]), np.concatenate([straight.verdict, rows.verdict]), straight.reason + rows.reason)
-    analytic = np.concatenate([slopes, flat[chosen]])
-    return both, [-1] * len(ways) + chosen, analytic, f"{len(ways)} random directions and {len(chosen)} of {len(flat):,} elements"
+class Picks(NamedTuple):
+    """The derivatives that stand for those of a large array."""
+
+    ways: list[Floats]
+    """Directions in which all elements move."""
+    chosen: list[int]
+    """Elements."""
+    slopes: Floats
+    """Along the directions, by the gradient."""
+    rooms: Floats
+    """How far one may go along each."""
+    tight: Ruler
+    """What a direction must agree within at first."""
 
 
-def _straight(
-    problem: Made, ways: Sequence[Floats], slopes: Floats, rooms: Floats, flat: Floats, room: Floats, ruler: Ruler
-) -> tuple[Judged, list[int]]:
-    """Directions judged, and the elements that spoil them.
+def picks(flat: Floats, x: Floats, scale: float, room: Floats, ruler: Ruler, rng: np.random.Generator) -> Picks:
+    """What is looked at of an array with too many elements.
 
     A single wrong element among n changes a direction by about 1/sqrt(n) of it. So a direction must first fit by a fraction
     of the tolerance of one typical element, which differences can decide (they are good to 1e-9), not by that of the whole.
     """
-    known = np.where(np.isfinite(flat), flat, 0.0)
-    typical = min(float(np.sqrt(np.mean(np.square(known * w.reshape(-1))))) for w in ways)
-    step = min(float(np.sqrt(np.mean(np.square(w)))) for w in ways)
+    finite = np.isfinite(x.reshape(-1)) & np.isfinite(flat)
+    whole = bool(finite.all())
+    ways = directions(x if whole else np.where(np.isfinite(x), x, 0.0), scale, DIRECTIONS, rng)
+    known = flat
+    if not whole:
+        ways = [np.where(finite.reshape(x.shape), d, 0.0) for d in ways]
+        known = np.where(finite, flat, 0.0)
+    chosen = [int(np.argmax(np.abs(known) if whole else np.where(finite, np.abs(flat), -1.0)))]
+    chosen += [int(i) for i in rng.choice(len(flat), SAMPLES - 1)]
+    if not whole:
+        chosen.append(int(np.argmin(finite)))  # one row says that something is not finite
+    flats = [w.reshape(-1) for w in ways]
+    rooms = np.array([_room(room, w) for w in ways])
+    size = math.sqrt(len(flat))
+    typical = min(math.sqrt(float(np.add.reduce(np.square(known * w)))) for w in flats) / size
+    step = min(math.sqrt(float(w @ w)) for w in flats) / size
     tight = Ruler(atol=_FRACTION * (ruler.atol * step + ruler.rtol * typical), rtol=0.0, unit=ruler.unit)
+    return Picks(ways, list(dict.fromkeys(chosen)), np.array([float(known @ w) for w in flats]), rooms, tight)
+
+
+def _sampled(problem: Made, flat: Floats, x: Floats, scale: float, room: Floats, ruler: Ruler, rng: np.random.Generator) -> Outcome:
+    picked = picks(flat, x, scale, room, ruler, rng)
+    straight, culprits = _straight(problem, picked, flat, room, ruler)
+    chosen = list(dict.fromkeys(picked.chosen + culprits))
+    rows = judge(problem(chosen), flat[chosen], x.reshape(-1)[chosen], scale, room[chosen], ruler)
+    both = Judged(np.concatenate([straight.numeric, rows.numeric]), np.concatenate([straight.verdict, rows.verdict]), straight.reason + rows.reason)
+    return both, [-1] * len(picked.ways) + chosen, np.concatenate([picked.slopes, flat[chosen]]), method(picked, len(flat), len(chosen))
+
+
+def method(picked: Picks, size: int, count: int) -> str:
+    """How an array was checked, for the report."""
+    return f"{len(picked.ways)} random directions and {count} of {size:,} elements"
+
+
+def _straight(problem: Made, picked: Picks, flat: Floats, room: Floats, ruler: Ruler) -> tuple[Judged, list[int]]:
+    """Directions judged, and the elements that spoil them."""
+    ways, slopes, rooms, tight = picked.ways, picked.slopes, picked.rooms, picked.tight
     still = np.zeros(len(ways))
     judged = judge(problem(ways), slopes, still, 1.0, rooms, tight)
     culprits = [_culprit(problem, w, flat, room, tight) for w, verdict in zip(ways, judged.verdict, strict=True) if verdict == CODE["mismatch"]]
@@ -94,6 +125,8 @@ def _slopes(flat: Floats, ways: Sequence[Floats], finite: Any) -> Floats:
 
 
 def _room(room: Floats, way: Floats) -> float:
+    if np.isposinf(room).all():
+        return np.inf
     step = np.abs(way.reshape(-1))
     moving = step > 0
     return float(np.min(room[moving] / step[moving], initial=np.inf))
@@ -119,4 +152,4 @@ def _culprit(problem: Made, way: Floats, flat: Floats, room: Floats, tight: Rule
     return low
 
 
-__all__ = ["Problem", "along"]
+__all__ = ["Picks", "Problem", "along", "method", "picks"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.op import REGISTRY, Op, defaults_of, forward_of
+from tensorviz.engine.op import REGISTRY, Op, defaults_of
 from tensorviz.replay import Program
 from tensorviz.trace import Array
 
@@ -26,17 +26,20 @@ class Stacked:
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self.trusting = False
+        """Take a lifted result without a look, because the caller looks at what comes out in the end."""
         self._lifted: dict[tuple[int, tuple[bool, ...]], bool] = {}
 
-    def run(self, i: int, stack: Array, order: Sequence[int]) -> dict[int, Any]:
-        """The stacked values of node ``i`` and of the results in ``order``."""
-        values: dict[int, Any] = {i: stack}
+    def run(self, moved: Mapping[int, Array], order: Sequence[int]) -> dict[int, Any]:
+        """The stacked values of the moved nodes and of the results in ``order``; all stacks are of one length."""
+        values: dict[int, Any] = dict(moved)
+        count = len(next(iter(values.values())))
         base, nodes = self.program.values, self.program.nodes
         with np.errstate(all="ignore"):
             for j in order:
                 inputs = nodes[j].inputs
                 stacked = tuple([k in values for k in inputs])
-                values[j] = self.apply(j, [values[k] if s else base[k] for k, s in zip(inputs, stacked, strict=True)], stacked, len(stack))
+                values[j] = self.apply(j, [values[k] if s else base[k] for k, s in zip(inputs, stacked, strict=True)], stacked, count)
         return values
 
     def apply(self, i: int, operands: Sequence[Any], stacked: tuple[bool, ...], count: int) -> Any:
@@ -46,7 +49,7 @@ class Stacked:
             lifted = False
             result = self._attempt(i, operands, stacked, count)
             if result is not None:
-                lifted = all(self._agrees(i, operands, stacked, result, row) for row in (0, count - 1))
+                lifted = self.trusting or all(self._agrees(i, operands, stacked, result, row) for row in (count // 2, count - 1))
             self._lifted[i, stacked] = lifted
             if lifted:
                 return result
@@ -64,8 +67,10 @@ class Stacked:
         there = result[row]
         if there.dtype != alone.dtype or there.shape != alone.shape:
             return False
+        if np.array_equal(there, alone):
+            return True
         if alone.dtype.kind != "f":
-            return bool(np.array_equal(there, alone))
+            return False
         top = float(np.max(np.abs(alone), initial=0.0, where=np.isfinite(alone)))
         return bool(np.all((np.abs(there - alone) <= _ROUND_OFF * top) | (there == alone) | (np.isnan(there) & np.isnan(alone))))
 
@@ -91,7 +96,7 @@ class Stacked:
 
 @lru_cache(maxsize=1024)
 def _defaults(op: Op) -> dict[str, Any]:
-    return {} if isinstance(forward_of(op), np.ufunc) else defaults_of(op)
+    return {} if isinstance(op.run, np.ufunc) else defaults_of(op)
 
 
 def _shifted(op: Op, params: Mapping[str, Any], rank: int, shape: tuple[int, ...], count: int) -> dict[str, Any]:

@@ -17,6 +17,9 @@ from tensorviz.trace import Array, Share, TraceData, TraceNode
 OVERHEAD = 200
 """What calling one op costs, in array elements: about a microsecond, in which an elementwise op makes a few hundred elements."""
 
+SMALL = 500
+"""Up to so many nodes it is found out, and kept, what lies downstream of each."""
+
 
 class Subject:
     """What every check of one trace shares; made once per trace and per process."""
@@ -36,17 +39,20 @@ class Subject:
                 self.seeds[step.node] = step.after
         self.trouble: dict[int, tuple[str, str]] = {}
         """Results that cannot be run again: the verdict and the reason; filled by :meth:`rerun`."""
+        self.again: dict[int, Array] = {}
+        """In a record of float64 alone: the results of the ops that have run once more; filled by :meth:`rerun`."""
         self._known: set[int] = set()
+        self._downstream: dict[int, list[int]] = {}
 
     @cached_property
     def plain(self) -> Program:
         """The graph in the recorded dtypes."""
-        return Program(self.data)
+        return Program(self.data.nodes)
 
     @cached_property
     def exact(self) -> Program:
         """The graph in float64."""
-        return self.plain if self.double else Program(self.data, dtype=np.float64)
+        return self.plain if self.double else Program(self.data.nodes, dtype=np.float64)
 
     @cached_property
     def stacked(self) -> Stacked:
@@ -85,6 +91,8 @@ class Subject:
             with np.errstate(all="ignore"):
                 again = np.asarray(self.plain.apply(node.id, operands))
                 if agrees(again, node.value):
+                    if self.double and again.dtype == np.float64:
+                        self.again[node.id] = again
                     return None
                 third = np.asarray(self.plain.apply(node.id, operands))
         except ReplayError:
@@ -97,6 +105,24 @@ class Subject:
             "input",
             f"{node.op} on the recorded operands does not give the recorded result: an operand, or what the op depends on, was changed after the forward pass",
         )
+
+    def downstream(self, i: int) -> list[int]:
+        """The results that depend on node ``i``, in forward order."""
+        found = self._downstream.get(i)
+        if found is None:
+            found = self.exact.downstream([i])
+            if len(self.nodes) <= SMALL:
+                self._downstream[i] = found
+        return found
+
+    def cost_of(self, order: Sequence[int]) -> int:
+        """What moving something by a step to either side costs, if these results are downstream of it."""
+        costs = self.costs
+        return 2 * sum([costs[j] for j in order])
+
+    def seed_of(self, roots: Sequence[int]) -> Array:
+        """The seeds of some roots, flat, one after the other."""
+        return np.concatenate([self.seeds[r].astype(np.float64).reshape(-1) for r in roots])
 
     def reruns(self, order: list[int]) -> tuple[str, str] | None:
         """The first trouble among some results."""
@@ -118,6 +144,8 @@ def agrees(a: Array, b: Array) -> bool:
         return False
     if a.dtype.kind != "f" or b.dtype.kind != "f":
         return bool(np.array_equal(a, b))
+    if np.array_equal(a, b):
+        return True
     fine = float(np.finfo(min(a.dtype, b.dtype, key=lambda d: d.itemsize)).eps) * 64
     with np.errstate(all="ignore"):
         top = float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b)))

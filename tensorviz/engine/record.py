@@ -58,13 +58,19 @@ class Pass:
             if paused:
                 gc.enable()
 
-    def _build(self) -> TraceData:
+    def order(self) -> tuple[list[Node], dict[Node, int]]:
+        """The nodes of the record, oldest first, and the id of every node of the graph in it."""
         nodes = everything(self.roots)
         ids = _merge(nodes)
-        nodes = [n for i, n in enumerate(nodes) if ids[n] == i] if len(set(ids.values())) < len(nodes) else nodes
+        if len(set(ids.values())) == len(nodes):
+            return nodes, ids
+        nodes = [n for i, n in enumerate(nodes) if ids[n] == i]
         position = {n: i for i, n in enumerate(nodes)}
         by_old = {i: position[n] for n, i in ids.items() if n in position}
-        ids = {n: by_old[i] for n, i in ids.items()}
+        return nodes, {n: by_old[i] for n, i in ids.items()}
+
+    def _build(self) -> TraceData:
+        nodes, ids = self.order()
         names = _names(nodes, self.names)
         received: dict[int, list[Share]] = {}
         totals: dict[int, Any] = {}

@@ -145,6 +145,6 @@ def test_downstream_lists_each_result_once_in_forward_order():
     a = tv.tensor(1.0, requires_grad=True)
     b = a * 2.0
     trace = (b * b + a).backward()
-    program = Program(trace.data)
+    program = Program(trace.nodes)
     order = program.downstream([trace.node(a).id])
     assert order == sorted(set(order)) and [trace.nodes[i].op for i in order] == ["mul", "mul", "add"]
