@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tensorviz.engine.op import REGISTRY, forward_of
+from tensorviz.engine.op import REGISTRY
 from tensorviz.errors import DTypeError, ReplayError, ShapeError
 from tensorviz.trace import Array, Trace
 
@@ -162,7 +162,7 @@ class Program:
                 f"node {i} ({node.title}) is the result of {node.op!r}, which is no op of tensorviz: a custom op is a Python function, and no record holds it. "
                 f"Define it again with tv.custom_op({node.op!r}, ...) in this process, then replay"
             )
-        forward = forward_of(op)
+        forward = op.run
         if op.extras:
             forward = _first(forward)
         params = node.params

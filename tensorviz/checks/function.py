@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -192,28 +193,19 @@ class _Call:
                     blocks.append(self._operand(k, x, leaves[k], gradients[k], again[k] / AGAIN, base, flat_weights, trace))
         except _Unsteady:
             return CheckReport([single(None, "function", None, "f", "input", "the shape of the result changes as an input moves")], subject=subject)
-        unsteady = self._unsteady(arrays, 1)
+        unsteady = self._unsteady(arrays)
         if unsteady is not None:
             return CheckReport([unsteady], subject=subject)
         blame, said, notes = self._blame(trace, blocks)
         return CheckReport(blocks, blame=blame, blame_text=said, subject=subject, notes=notes, trace=trace)
 
-    def _unsteady(self, arrays: list[Any], times: int = 2) -> Block | None:
+    def _unsteady(self, arrays: list[Any]) -> Block | None:
         """A row that says so if f does not give the same outputs every time; also finds out whether f may run on arrays."""
-        for _ in range(times):
-            outputs = self.value(self.points)
-            if [o.shape for o in outputs] != self.shapes or not all(agrees(a, b) for a, b in zip(outputs, arrays, strict=True)):
-                if self.plain:
-                    self.plain = False
-                    return self._unsteady(arrays, times)
-                return single(
-                    None,
-                    "function",
-                    None,
-                    "f",
-                    "nondeterministic",
-                    "f gives another result each time it is called with the same inputs: fix its seed, or pass the random numbers in",
-                )
+        if not self._same(self.value(self.points), arrays):
+            if not self.plain:
+                return _random()
+            self.plain = False
+            return self._unsteady(arrays)
         if not self.plain:
             self.plain = True
             try:
@@ -224,7 +216,12 @@ class _Call:
                 self.plain = len(outputs) == len(arrays) and all(
                     a.dtype == b.dtype and a.shape == b.shape and np.array_equal(a, b, equal_nan=True) for a, b in zip(outputs, arrays, strict=True)
                 )
+            if not self.plain and not self._same(self.value(self.points), arrays):
+                return _random()
         return None
+
+    def _same(self, outputs: list[Any], arrays: list[Any]) -> bool:
+        return [o.shape for o in outputs] == self.shapes and all(agrees(a, b) for a, b in zip(outputs, arrays, strict=True))
 
     def _pull(self, outputs: Sequence[Any], leaves: Mapping[int, Tensor], weights: Sequence[Floats]) -> tuple[dict[int, Floats], Pass]:
         """The gradients of the leaves, by input, and what the pass leaves behind; ``.grad`` of nothing is touched."""
@@ -361,6 +358,11 @@ class _Call:
         )
 
 
+def _random() -> Block:
+    said = "f gives another result each time it is called with the same inputs: fix its seed, or pass the random numbers in"
+    return single(None, "function", None, "f", "nondeterministic", said)
+
+
 def _linear(judged: Judged, where: Any, analytic: Floats, again: Floats, ruler: Ruler) -> Floats:
     """The analytic values, with those of a second cotangent in their place where the two contradict each other."""
     elements = where >= 0
@@ -392,10 +394,13 @@ def _numbers(value: Any) -> Any:
 
 
 def _names(f: Callable[..., Any], inputs: Sequence[Any]) -> list[str]:
-    try:
-        parameters = [p.name for p in inspect.signature(f).parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    except (TypeError, ValueError):
-        parameters = []
+    if type(f) is FunctionType and not f.__dict__:  # what a signature would say, at a tenth of its price
+        parameters = list(f.__code__.co_varnames[: f.__code__.co_argcount])
+    else:
+        try:
+            parameters = [p.name for p in inspect.signature(f).parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        except (TypeError, ValueError):
+            parameters = []
     return [
         (value.name if isinstance(value, Tensor) and value.name else parameters[k] if k < len(parameters) else f"input {k}")
         for k, value in enumerate(inputs)

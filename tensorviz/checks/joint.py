@@ -68,4 +68,4 @@ def pair_of(stacked: Stacked, plans: Sequence[tuple[int, Plan]], roots: Sequence
         return None
     plus = np.concatenate([np.arange(start, start + len(p.h)) for start, (_, p) in zip(starts, plans, strict=True)])
     minus = plus + np.concatenate([np.full(len(p.h), len(p.h)) for _, p in plans])
-    return contract(outputs[0], outputs[plus], outputs[minus], weights)
+    return contract(outputs[0], outputs[plus], outputs[minus], weights, finite=True)

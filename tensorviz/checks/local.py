@@ -146,7 +146,10 @@ def _crooked(subject: Subject, node: TraceNode) -> dict[int, Block]:
         if a is None or b is None or a.shape != b.shape:
             continue
         with np.errstate(invalid="ignore"):
-            off = np.abs(b / AGAIN - a) > subject.ruler.allowed(a, b / AGAIN)
+            off = np.abs(b / AGAIN - a)
+            if off.size and np.maximum.reduce(off, axis=None) <= subject.ruler.atol:
+                continue
+            off = off > subject.ruler.allowed(a, b / AGAIN)
         if off.any():
             where = np.flatnonzero(off.reshape(-1))
             judged = Judged(a.reshape(-1)[where], np.full(len(where), CODE["mismatch"], dtype=np.int8), [NOT_LINEAR] * len(where))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -56,7 +56,7 @@ class Block:
     slot: int | None
     title: str
     shape: tuple[int, ...]
-    where: tuple[int, ...]
+    where: Sequence[int]
     """Per row the flat index, or -1 for a random direction."""
     analytic: Floats
     numeric: Floats
@@ -67,7 +67,14 @@ class Block:
     """How many of the derivatives that were compared have each verdict; more than there are rows where only the worst are kept."""
     note: str = ""
     """How it was checked, where not element by element."""
-    ranks: Floats = field(default_factory=lambda: np.zeros(0))
+    ruler: Ruler = field(default_factory=Ruler)
+
+    @cached_property
+    def ranks(self) -> Floats:
+        """Per row how far off it is, in tolerances."""
+        with np.errstate(invalid="ignore"):
+            ranks = np.abs(self.analytic - self.numeric) / self.ruler.allowed(self.analytic, self.numeric)
+        return np.where(np.isnan(ranks), 0.0, ranks)
 
     @property
     def code(self) -> int:
@@ -116,36 +123,43 @@ def block(
     note: str = "",
 ) -> Block:
     """A block from what was judged, with the worst KEEP rows."""
-    with np.errstate(invalid="ignore"):
-        ranks = np.abs(analytic - judged.numeric) / ruler.allowed(analytic, judged.numeric)
-    ranks = np.where(np.isnan(ranks), 0.0, ranks)
     tallies = enumerate(np.bincount(judged.verdict, minlength=len(VERDICTS)).tolist())
     counts = {VERDICTS[code]: count for code, count in tallies if count}
-    if len(analytic) <= KEEP:
-        reasons = tuple([REASONS.get(r, r) if r else r for r in judged.reason])
-        return Block(node, scope, slot, title, shape, tuple(where), analytic, judged.numeric, judged.verdict, reasons, counts, note, ranks)
-    kept = np.sort(np.lexsort((-ranks, judged.verdict))[:KEEP])
-    return Block(
+    every = Block(
         node,
         scope,
         slot,
         title,
         shape,
-        tuple(kept.tolist()) if isinstance(where, range) else tuple([int(where[k]) for k in kept]),
-        analytic[kept],
-        judged.numeric[kept],
-        judged.verdict[kept],
-        tuple(REASONS.get(judged.reason[k], judged.reason[k]) for k in kept),
+        where if isinstance(where, range) else tuple(where),
+        analytic,
+        judged.numeric,
+        judged.verdict,
+        tuple([REASONS.get(r, r) if r else r for r in judged.reason]) if any(judged.reason) else ("",) * len(analytic),
         counts,
         note,
-        ranks[kept],
+        ruler,
+    )
+    if len(analytic) <= KEEP:
+        return every
+    ranks = every.ranks
+    kept = np.argpartition(-ranks, KEEP)[:KEEP] if len(counts) == 1 else np.lexsort((-ranks, judged.verdict))[:KEEP]
+    kept = np.sort(kept)
+    numbers = kept.tolist()
+    return replace(
+        every,
+        where=tuple([every.where[k] for k in numbers]),
+        analytic=analytic[kept],
+        numeric=judged.numeric[kept],
+        codes=judged.verdict[kept],
+        reasons=tuple([every.reasons[k] for k in numbers]),
     )
 
 
 def single(node: int | None, scope: Scope, slot: int | None, title: str, verdict: Verdict, reason: str) -> Block:
     """One row without numbers, for what could not be compared."""
     nan = np.array([math.nan])
-    return Block(node, scope, slot, title, (), (-1,), nan, nan, np.array([CODE[verdict]], dtype=np.int8), (reason,), {verdict: 1}, "", np.zeros(1))
+    return Block(node, scope, slot, title, (), (-1,), nan, nan, np.array([CODE[verdict]], dtype=np.int8), (reason,), {verdict: 1})
 
 
 class CheckReport:

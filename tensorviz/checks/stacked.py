@@ -28,6 +28,7 @@ class Stacked:
         self.program = program
         self.trusting = False
         """Take a lifted result without a look, because the caller looks at what comes out in the end."""
+        self._params: dict[tuple[int, int], dict[str, Any]] = {}
         self._lifted: dict[tuple[int, tuple[bool, ...]], bool] = {}
 
     def run(self, moved: Mapping[int, Array], order: Sequence[int]) -> dict[int, Any]:
@@ -88,7 +89,10 @@ class Stacked:
                 for v, s, rank in zip(operands, stacked, ranks, strict=True)
             ]
         try:
-            result = self.program.forward(i)(*lined, **_shifted(op, self.program.params(i), ranks[0], node.shape, count))
+            params = self._params.get((i, ranks[0]))
+            if params is None or "shape" in params:
+                params = self._params[i, ranks[0]] = _shifted(op, self.program.params(i), ranks[0], node.shape, count)
+            result = self.program.forward(i)(*lined, **params)
         except Exception:  # noqa: BLE001 - an op that cannot take a stack may raise anything
             return None
         return result if isinstance(result, np.ndarray) and result.shape == (count, *node.shape) else None
