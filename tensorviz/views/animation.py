@@ -47,7 +47,9 @@ PAUSE = 3.0
 """Seconds that the state at the end stays."""
 LEAST_WIDTH = 560.0
 """A sentence needs some width, however small the graph."""
-CAPTION, CAPTION_LINE = 16.0, 23.0
+CAPTION, LARGEST_CAPTION = 16.0, 40.0
+READ_AT = 1100.0
+"""A page shows a picture at about this width; in a wider one sentences are larger, so that they can be read there."""
 
 
 def to_animated_svg(
@@ -321,25 +323,27 @@ class Film:
     def _captions(self, pen: Pen, clock: _Clock, top: float, width: float) -> tuple[str, float]:
         """The number and the sentence of the step, under a bar that fills, in as many lines as the longest needs."""
         total, steps = len(self.trace.data.steps), self.trace.steps
+        size = round(min(LARGEST_CAPTION, CAPTION * max(1.0, width / READ_AT)), 1)
+        line, first, bar = 1.45 * size, 4 + 1.45 * size, round(size / 4, 1)
         numbers = [f"Step {fmt.count(k + 1)} of {fmt.count(total)}" for k in self.chosen]
-        indent = max(text.units(words) for words in numbers) * 0.6 * CAPTION + 14
+        indent = max(text.units(words) for words in numbers) * 0.6 * size + 14
         room = width - 2 * MARGIN - indent
-        told = [wrap(steps[k].caption, room, CAPTION, 4) for k in self.chosen]
-        last = steps[self.chosen[-1]]
+        told = [wrap(steps[k].caption, room, size, 4) for k in self.chosen]
         done = self.chosen[-1] == total - 1
-        told.append(wrap(_ended(self.trace), room, CAPTION, 4) if done else wrap(last.caption, room, CAPTION, 4))
+        told.append(wrap(_ended(self.trace), room, size, 4) if done else told[-1])
         numbers.append("Done" if done else numbers[-1])
+        wide = width - 2 * MARGIN
         out = [
-            pen.rect(MARGIN, top, width - 2 * MARGIN, 4, 2, pen.paint.attributes("track")),
-            f'<g transform="translate({n(MARGIN)},{n(top)})">{pen.rect(0, 0, width - 2 * MARGIN, 4, 2, clock.bar(pen.paint))}</g>',
+            pen.rect(MARGIN, top, wide, bar, bar / 2, pen.paint.attributes("track")),
+            f'<g transform="translate({n(MARGIN)},{n(top)})">{pen.rect(0, 0, wide, bar, bar / 2, clock.bar(pen.paint))}</g>',
         ]
         marks = []
         for frame, (number, lines) in enumerate(zip(numbers, told, strict=True)):
-            words = [pen.text(MARGIN, top + 27, number, "count", CAPTION)]
-            words += [pen.text(MARGIN + indent, top + 27 + CAPTION_LINE * i, line, "caption", CAPTION) for i, line in enumerate(lines)]
+            words = [pen.text(MARGIN, top + first, number, "count", size)]
+            words += [pen.text(MARGIN + indent, top + first + line * i, said, "caption", size) for i, said in enumerate(lines)]
             marks.append(Mark("".join(words), 1 << frame))
         out.append(clock.group(marks))
-        return "".join(out), 27 + CAPTION_LINE * max(map(len, told))
+        return "".join(out), first + line * max(map(len, told)) - 0.4 * size
 
 
 def _ended(trace: Trace) -> str:

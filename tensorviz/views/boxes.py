@@ -188,7 +188,7 @@ def _sideways(parts: Parts) -> Station:
         top = max(top, -rows[0].port + (PILL / 2 if rows[0].arrival.tags else 6))
         bottom = max(bottom, rows[-1].port + max(below[-1], 6))
     if parts.born:
-        y = h / 2 + 6 + (20 if parts.root and parts.name and not _name_is_wide(parts) else 0) + PILL / 2
+        y = h / 2 + 9 + (18 if parts.root and parts.name and not _name_is_wide(parts) else 0) + PILL / 2
         for birth in reversed(parts.born):
             out.born.append((birth, Point(0, -y)))
             left, right, top = max(left, birth.tag.width / 2 + 4), max(right, birth.tag.width / 2 + 4), max(top, y + PILL / 2 + 2)
@@ -267,8 +267,8 @@ def _downwards(parts: Parts) -> Station:
     below = h / 2
     start = h / 2 + 12 + (6 if parts.saved_output else 0)
     if parts.name:
-        out.name_at = Point(w / 2 + 10, 4)
-        right = max(right, w / 2 + 10 + _name_width(parts))
+        out.name_at = Point(w / 2 + 13, 4)
+        right = max(right, w / 2 + 13 + _name_width(parts))
     for i, birth in enumerate(parts.born):
         out.born.append((birth, Point(-w / 2 - 10 - birth.tag.width / 2, (i - (len(parts.born) - 1) / 2) * (PILL + 3))))
         left = max(left, w / 2 + 12 + birth.tag.width)

@@ -192,7 +192,7 @@ def error_curve(
         ax.scatter(h[wild], np.full(wild.sum(), 2.0), 40, tokens["err"], marker="X", label="NaN or infinity")
     usable = ~wild
     if usable.any():
-        best = int(np.argmin(np.where(usable, errors, np.inf)))
+        best = _valley(np.where(usable, errors, np.inf))
         ax.axvline(h[best], color=tokens["nowink"], linewidth=1, linestyle=(0, (2, 2)))
         ax.annotate(
             f"best h = {fmt.number(float(h[best]), 2)}",
@@ -235,6 +235,18 @@ def differences(trace: Trace, node: TraceNode, place: tuple[int, ...], analytic:
             top = max(abs(analytic), abs(numeric))
             out.append(abs(analytic - numeric) / top if top else 0.0)
     return np.array(out)
+
+
+def _valley(errors: Array) -> int:
+    """Where the error is small with both of its neighbours, so that a lucky zero among round-off is not taken for the best; of several the middle.
+
+    >>> _valley(np.array([1.0, 0.0, 1.0, 0.1, 0.1, 0.1, 1.0]))
+    4
+    """
+    around = np.concatenate([errors[:1], errors, errors[-1:]])
+    worst = np.maximum(np.maximum(around[:-2], around[1:-1]), around[2:])
+    least = np.flatnonzero(worst == worst.min())
+    return int(least[len(least) // 2])
 
 
 # ---- what is drawn -----------------------------------------------------------------------------------------------

@@ -21,6 +21,9 @@ CLEAR = 2.0
 """Between a wire and the boxes that it passes."""
 HALO = 7.0
 """Of the active node; the active share's head stands before it."""
+CARD = 4.0
+"""How far the second card of a scope looks out on the right."""
+SHORT = 160.0
 BESIDE = 5.0
 """Of the backward wire from the forward one."""
 
@@ -42,6 +45,8 @@ class Wiring:
         at, to = self.centre[wire.tail], self.centre[wire.head]
         sideways = self.direction == "LR"
         out = outline(tail.parts, 0.0, "x" if sideways else "y")
+        if tail.parts.shape == "scope" and sideways:
+            out += CARD
         start = Point(at.x + out, at.y) if sideways else Point(at.x, at.y + out)
         leave = Point(at.x + tail.leave.x, at.y + tail.leave.y)
         enter = Point(to.x - head.left, to.y + row.port) if sideways else Point(to.x + row.port, to.y - head.top)
@@ -81,7 +86,9 @@ class Wiring:
             out.append(self.pen.path(curves.path_text(back), "back", how))
             out.append(self._backhead(back, active))
         if how == "blocked" or live:
-            middle, slope = curves.at(path, 0.5)
+            # On short wires the bar stands near the consumer, where wires from one fork are apart.
+            short = not row.badges and abs(path[-1].x - path[0].x) + abs(path[-1].y - path[0].y) < SHORT
+            middle, slope = curves.at(path, 0.8 if short else 0.5)
             nx, ny = -slope.y * 9, slope.x * 9
             out.append(self.pen.path(f"M{n(middle.x - nx)},{n(middle.y - ny)}L{n(middle.x + nx)},{n(middle.y + ny)}", "block"))
         if wire.cut:
