@@ -24,6 +24,12 @@ export interface Group {
   readonly label: string;
 }
 
+/** The steps between which something is going on in a collapsed scope or a folded chain. */
+export interface Span {
+  readonly first: number;
+  readonly done: number;
+}
+
 export interface EdgeSteps {
   readonly share: number;
   unbroadcast: number;
@@ -170,13 +176,21 @@ export class Steps {
     return this.zero[id] ? "zero" : "done";
   }
 
-  /** The state of a collapsed scope or a folded chain. */
-  members(ids: readonly number[], k: number): NodeState {
-    const states = ids.map((id) => this.node(id, k));
-    if (states.includes("active")) return "active";
-    const inside = states.filter((_, i) => (this.totals[ids[i] ?? -1]?.length ?? 0) > 0);
-    if (inside.length && inside.every((state) => state === "done" || state === "zero")) return "done";
-    return states.some((state) => state !== "idle") ? "reached" : "idle";
+  /** When the first share reaches one of these nodes, and when the rules of all that receive any have run. */
+  span(ids: readonly number[]): Span {
+    const inside = ids.filter((id) => (this.totals[id]?.length ?? 0) > 0);
+    const last = (list: number[]) => list.reduce((a, b) => Math.max(a, b), -1);
+    return {
+      first: inside.reduce((a, id) => Math.min(a, this.arrival[id] ?? NEVER), NEVER),
+      done: inside.length
+        ? last(inside.map((id) => Math.max(this.arrival[id] ?? NEVER, this.pulled[id] ?? NEVER)))
+        : NEVER,
+    };
+  }
+
+  /** The state of a collapsed scope or a folded chain in which nothing happens just now. */
+  within({ first, done }: Span, k: number): NodeState {
+    return done <= k ? "done" : first <= k ? "reached" : "idle";
   }
 
   edge(key: string, k: number): EdgeState {

@@ -16,6 +16,8 @@ import type { Recording } from "./wire";
 const BEAT = 900; // ms a step at speed 1: long enough to read a short sentence
 
 const [SHORTEST, TALLEST] = [424, 500]; // px of the panes: the whole widget stays on one laptop screen
+const LARGE = 80; // visible nodes from which nothing slides
+
 const BELOW = 150; // px that legend and source take below the picture
 
 export interface Stepper {
@@ -88,6 +90,7 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     h("div", { class: "tv-panes" }, h("div", { class: "tv-left" }, drawn, code), facts),
     overlay,
   );
+  element.toggleAttribute("data-large", picture.size > LARGE);
   element.style.setProperty("--tv-panes", `${Math.ceil(tall)}px`);
   const toggleHelp = () => {
     overlay.hidden = !overlay.hidden;

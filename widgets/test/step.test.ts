@@ -74,8 +74,15 @@ describe("a fork", () => {
 
   it("leaves a leaf reached until all are in", () => {
     expect([2, 3, 4].map((k) => steps.node(1, k))).toEqual(["done", "done", "done"]);
-    expect(steps.members([0], 2)).toBe("active");
   });
+});
+
+it("a scope is reached with the first share and done with the last rule inside", () => {
+  const steps = new Steps(recording("broadcast"));
+  const span = steps.span([2, 3]);
+  expect(span).toEqual({ first: 2, done: 5 });
+  expect([1, 2, 4, 5].map((k) => steps.within(span, k))).toEqual(["idle", "reached", "reached", "done"]);
+  expect(steps.within(steps.span([]), 10)).toBe("idle");
 });
 
 it("a NaN that comes in with the seed is not born later, but it is alive", () => {

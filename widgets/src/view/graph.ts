@@ -1,12 +1,9 @@
 /** The picture: drawn once in Python; here only states, numbers and the window onto it change. */
-import { strength } from "../color";
-import { attribute, h, replace, s, text } from "../dom";
-import { cells, number, stats } from "../format";
-import { specialOf } from "../step";
-import type { ArrayView } from "../wire";
+import { attribute, h, replace, s } from "../dom";
 import type { Context, Pane } from "./context";
 import { icon } from "./icons";
 import { legend } from "./legend";
+import { Picture } from "./picture";
 
 const LEAST = 1; // the picture is panned before its text shrinks below 12 px
 const MARGIN = 28;
@@ -20,63 +17,22 @@ interface Window {
 export interface GraphPane extends Pane {
   /** Of the whole picture at its own scale. */
   readonly height: number;
+  /** How many nodes are drawn. */
+  readonly size: number;
   /** Bring a node into view and give it the focus. */
   focusNode(id: number): void;
 }
 
-/** The skeleton as nodes of this document; it came escaped, and scripts in an imported SVG do not run, but none is let through anyway. */
-export function parse(source: string): SVGSVGElement {
-  const parsed = new DOMParser().parseFromString(source, "image/svg+xml");
-  const root = parsed.documentElement;
-  if (root.localName !== "svg" || parsed.querySelector("parsererror"))
-    throw new Error("the picture of this trace could not be read");
-  for (const element of [...root.querySelectorAll("script, foreignObject")]) element.remove();
-  return document.importNode(root, true) as unknown as SVGSVGElement;
-}
-
 export function graph(context: Context): GraphPane {
   const { rec, steps, store } = context;
-  const svg = parse(rec.header.view.skeleton);
+  const picture = new Picture(rec, steps, rec.header.view.skeleton);
+  const { svg, nodes } = picture;
   const [, , naturalWidth = 800, naturalHeight = 300] = (svg.getAttribute("viewBox") ?? "0 0 800 300")
     .split(/[ ,]+/)
     .map(Number);
   const [left = 0, top = 0] = (svg.getAttribute("viewBox") ?? "0 0").split(/[ ,]+/).map(Number);
   attribute(svg, "role", "graphics-document group");
   attribute(svg, "aria-label", "Computation graph");
-
-  const nodes = new Map<number, SVGGElement>();
-  const groups: { element: SVGGElement; members: number[] }[] = [];
-  for (const element of svg.querySelectorAll<SVGGElement>("[data-node]")) {
-    const key = element.getAttribute("data-node") ?? "";
-    if (/^\d+$/.test(key)) nodes.set(Number(key), element);
-  }
-  for (const element of svg.querySelectorAll<SVGGElement>("[data-group]")) {
-    groups.push({ element, members: ranges(element.getAttribute("data-members") ?? "") });
-  }
-  const owner = new Map(groups.flatMap((g) => g.members.map((id) => [id, g.element] as const)));
-  const edges = [...svg.querySelectorAll<SVGGElement>("[data-edge]")].map((element) => ({
-    element,
-    keys: (element.getAttribute("data-uses") ?? element.getAttribute("data-edge") ?? "").split(/[ ,]+/),
-  }));
-  const badges = [...svg.querySelectorAll<SVGGElement>("[data-badge]")].map((element) => ({
-    element,
-    kind: element.getAttribute("data-badge") ?? "",
-    fork: Number(element.getAttribute("data-fork") ?? -1),
-    edge: element.getAttribute("data-on") ?? "",
-    text: element.querySelector("text"),
-  }));
-  const shares = [...svg.querySelectorAll<SVGGElement>("[data-share]")].map((element) => ({
-    element,
-    edge: element.getAttribute("data-share") ?? "",
-  }));
-  const totals = [...svg.querySelectorAll<SVGGElement>("[data-total]")].map((element) => ({
-    element,
-    id: Number(element.getAttribute("data-total")),
-    form: element.getAttribute("data-form") ?? "number",
-    rects: [...element.querySelectorAll<SVGElement>(".tv-cell")],
-    words: [...element.querySelectorAll(".tv-num")],
-    shown: -2,
-  }));
 
   const stage = h("div", { class: "tv-stage" }, svg as unknown as Node);
   const mini = s("svg", { class: "tv-mini", "aria-hidden": "true" });
@@ -110,7 +66,6 @@ export function graph(context: Context): GraphPane {
     const x = w <= width ? (width - w) / 2 : Math.min(0, Math.max(width - w, next.x));
     const y = hh <= height ? (height - hh) / 2 : Math.min(0, Math.max(height - hh, next.y));
     window = { x, y, scale: next.scale };
-    // Moving is a transform of the whole element, which the browser does without drawing anything anew; only a zoom draws.
     svg.classList.toggle("tv-slide", slide);
     svg.style.transform = `translate(${x.toFixed(1)}px,${y.toFixed(1)}px)`;
     if (next.scale !== drawnScale) {
@@ -159,6 +114,8 @@ export function graph(context: Context): GraphPane {
     return box;
   };
 
+  const dots = new Map<Element | undefined, SVGRectElement>();
+  let lit: SVGRectElement | undefined;
   const drawMini = () => {
     const cut = naturalWidth * window.scale > width + 1 || naturalHeight * window.scale > height + 1;
     mini.toggleAttribute("data-shown", cut);
@@ -166,26 +123,22 @@ export function graph(context: Context): GraphPane {
     mini.setAttribute("viewBox", `0 0 ${naturalWidth} ${naturalHeight}`);
     const unit = Math.max(naturalWidth / 132, naturalHeight / 50);
     if (!mini.firstChild) {
-      for (const [id, node] of nodes) {
+      dots.clear();
+      for (const node of svg.querySelectorAll<SVGGElement>("[data-node], [data-group]")) {
         const b = boxOf(node);
-        mini.append(
-          s("rect", {
-            "data-id": id,
-            x: b.x,
-            y: b.y,
-            width: Math.max(b.w, unit * 4),
-            height: Math.max(b.h, unit * 4),
-            rx: unit,
-          }),
-        );
+        const [w, hh] = [Math.max(b.w, unit * 4), Math.max(b.h, unit * 4)];
+        const dot = s("rect", { x: b.x, y: b.y, width: w, height: hh, rx: unit });
+        dots.set(node, dot);
+        mini.append(dot);
       }
       mini.append(s("rect", { class: "tv-window" }));
     }
-    mini
-      .querySelectorAll("rect[data-id]")
-      .forEach((r) =>
-        attribute(r, "data-now", Number(r.getAttribute("data-id")) === steps.activeNode(store.now.step) ? "" : null),
-      );
+    const active = dots.get(picture.of(steps.activeNode(store.now.step)));
+    if (active !== lit) {
+      lit?.removeAttribute("data-now");
+      active?.setAttribute("data-now", "");
+      lit = active;
+    }
     const frame = mini.lastElementChild;
     if (!frame) return;
     const view = {
@@ -204,7 +157,7 @@ export function graph(context: Context): GraphPane {
     const key = steps.activeEdge(store.now.step);
     const consumer = target === steps.activeNode(store.now.step) && key ? Number(key.split(":")[0]) : -1;
     const found = [target, consumer]
-      .map((id) => at(id))
+      .map((id) => picture.of(id))
       .filter((e): e is SVGGElement => e !== undefined)
       .map(boxOf)
       .filter((b) => b.w > 0);
@@ -241,7 +194,6 @@ export function graph(context: Context): GraphPane {
       slide,
     );
   };
-  const at = (id: number): SVGGElement | undefined => nodes.get(id) ?? owner.get(id);
 
   const rove = (id: number, focus: boolean) => {
     const old = nodes.get(roving);
@@ -301,104 +253,24 @@ export function graph(context: Context): GraphPane {
     zoomBy(event.deltaY < 0 ? 1.1 : 0.9);
   });
 
-  const rewrite = (total: (typeof totals)[number], array: ArrayView | null) => {
-    if (!array) return;
-    if (total.form === "cells" && array.data) {
-      const words = cells(array.data);
-      total.words.forEach((node, i) => {
-        const value = array.data?.[i] ?? NaN;
-        text(node, words[i] ?? "");
-        node.classList.toggle("tv-zero", value === 0);
-        node.classList.toggle("tv-nan", Number.isNaN(value));
-        node.classList.toggle("tv-inf", Math.abs(value) === Infinity);
-        const rect = total.rects[i];
-        if (!rect) return;
-        attribute(rect, "class", `tv-cell ${Number.isNaN(value) ? "tv-nan" : value >= 0 ? "tv-gpos" : "tv-gneg"}`);
-        rect.style.setProperty("--tv-tint", `${strength(value, rec.header.view.gradient_max)}%`);
-      });
-      return;
-    }
-    const label = total.words[0];
-    if (!label) return;
-    text(label, total.form === "number" && array.data ? number(array.data[0] ?? NaN) : stats(array));
-    label.classList.toggle("tv-nan", specialOf(array) !== "");
-  };
-
   const update = () => {
     const { step, selected } = store.now;
-    for (const [id, node] of nodes) {
-      attribute(node, "data-selected", id === selected ? "" : null);
-      attribute(node, "aria-pressed", id === selected ? "true" : null);
-    }
-    if (step === shown) {
-      if (selected !== null) follow(selected, true);
-      return;
-    }
-    const first = shown < 0;
-    shown = step;
-    attribute(svg, "data-step", String(step));
-    const [activeNode, activeEdge] = [steps.activeNode(step), steps.activeEdge(step)];
-    for (const [id, node] of nodes) {
-      attribute(node, "data-state", steps.node(id, step));
-      attribute(node, "data-active", id === activeNode ? "" : null);
-    }
-    for (const { element: e, members } of groups) {
-      const state = steps.members(members, step);
-      attribute(e, "data-state", state);
-      attribute(e, "data-active", state === "active" ? "" : null);
-    }
-    for (const { element: e, keys } of edges) {
-      if (e.getAttribute("data-state") === "detached") continue;
-      const states = keys.map((key) => steps.edge(key, step));
-      const state = states.includes("active")
-        ? "active"
-        : states.includes("passed")
-          ? "passed"
-          : states.includes("blocked")
-            ? "blocked"
-            : "idle";
-      attribute(e, "data-state", state);
-      attribute(e, "data-active", activeEdge !== null && keys.includes(activeEdge) ? "" : null);
-    }
-    for (const badge of badges) {
-      let when: string;
-      if (badge.kind === "fork") {
-        const arrived = steps.total(badge.fork, step)?.shares ?? 0;
-        const of = Number(badge.element.getAttribute("data-count") ?? 0);
-        if (badge.text) text(badge.text, `Σ ${arrived}/${of}`);
-        when = activeNode === badge.fork && rec.kinds[step] === "accumulate" ? "now" : arrived > 0 ? "past" : "future";
-      } else {
-        const e = steps.edges.get(badge.edge);
-        const from = e ? (badge.kind === "unbroadcast" ? e.unbroadcast : e.accumulate) : -1;
-        when = activeEdge === badge.edge && from === step ? "now" : e && from >= 0 && from <= step ? "past" : "future";
-      }
-      for (const name of ["past", "now", "future"]) attribute(badge.element, `data-${name}`, name === when ? "" : null);
-    }
-    for (const share of shares) {
-      const e = steps.edges.get(share.edge);
-      attribute(
-        share.element,
-        "data-state",
-        activeEdge === share.edge ? "active" : e && e.accumulate <= step ? "passed" : "idle",
-      );
-    }
-    for (const total of totals) {
-      const now = steps.total(total.id, step);
-      attribute(total.element, "data-state", now ? "done" : "idle");
-      const index = now?.array?.index ?? -1;
-      if (now && index !== total.shown) {
-        total.shown = index;
-        rewrite(total, now.array);
-      }
-    }
-    if (roving < 0 || document.activeElement !== nodes.get(roving))
-      rove(nodes.has(activeNode) ? activeNode : ([...nodes.keys()][0] ?? -1), false);
-    follow(selected ?? activeNode, !first);
+    picture.select(selected);
+    if (step !== shown) {
+      const first = shown < 0;
+      shown = step;
+      picture.show(step);
+      const active = steps.activeNode(step);
+      if (roving < 0 || document.activeElement !== nodes.get(roving))
+        rove(nodes.has(active) ? active : roving >= 0 ? roving : (nodes.keys().next().value ?? -1), false);
+      follow(selected ?? active, !first);
+    } else if (selected !== null) follow(selected, true);
   };
 
   return {
     element,
     height: naturalHeight,
+    size: nodes.size,
     update,
     focusNode: (id) => rove(id, true),
     resize() {
@@ -406,21 +278,12 @@ export function graph(context: Context): GraphPane {
       if (w === width && hh === height) return;
       [width, height] = [w, hh];
       if (!width || !height) return;
+      // All outlines are measured now, while nothing has changed: a step must never make the browser lay the page out at once.
+      for (const node of svg.querySelectorAll<SVGGElement>("[data-node], [data-group]")) boxOf(node);
       if (!own) window.scale = Math.max(LEAST, Math.min(1, width / naturalWidth, height / naturalHeight));
       replace(mini);
       place(window, false);
       follow(store.now.selected ?? steps.activeNode(store.now.step), false);
     },
   };
-}
-
-/** Ids as the picture lists them: `3-17 20`. */
-export function ranges(list: string): number[] {
-  return list
-    .split(" ")
-    .filter(Boolean)
-    .flatMap((part) => {
-      const [from = 0, to = from] = part.split("-").map(Number);
-      return Array.from({ length: to - from + 1 }, (_, i) => from + i);
-    });
 }

@@ -99,17 +99,24 @@ export function timeline({ rec, steps, store }: Context): Pane {
         `Step ${step + 1} of ${rec.length}: ${rec.header.steps.captions[step] ?? ""}`,
       );
       if (!width) return; // not on a page yet
-      shown = step;
+      const [low, high] = shown < 0 ? [0, n] : [Math.min(shown, step), Math.max(shown, step)];
       done.setAttribute("d", `M${x(0)},${TRACK}H${x(step).toFixed(1)}`);
       handle.style.transform = `translateX(${x(step).toFixed(1)}px)`;
-      dots.forEach((dot, k) => attribute(dot, "data-done", k <= step ? "" : null));
+      for (let k = low; k <= high; k++) {
+        const dot = dots[k];
+        if (dot) attribute(dot, "data-done", k <= step ? "" : null);
+      }
       for (const { group, line, label } of brackets) {
+        if (group.last < low || group.first > high) continue;
         const now = group.first <= step && step <= group.last ? "" : null;
         attribute(line, "data-now", now);
         if (label) attribute(label, "data-now", now);
       }
-      for (const { mark, element: e } of pills)
+      for (const { mark, element: e } of pills) {
+        if (mark.step < low || mark.step > high) continue;
         attribute(e, "data-when", mark.step === step ? "now" : mark.step < step ? "past" : "future");
+      }
+      shown = step;
     },
   };
 }
