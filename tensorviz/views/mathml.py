@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tensorviz.views.format import MINUS
-from tensorviz.views.formulas import Formula, Kind, Piece
+from tensorviz.views.formulas import Formula, Kind, Piece, said
 from tensorviz.views.text import xml
 
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
@@ -19,6 +19,8 @@ _TOKEN = re.compile(r"(?P<number>\d+(?:\.\d+)?(?:e[−+-]?\d+)?)|(?P<name>[^\W\d
 _SUMS = ("+", MINUS)
 _PRODUCTS = ("·", "×", "/", "//", "@")
 _COMPARISONS = ("=", "==", "<", ">", "≤", "≥")
+_LONGEST = 500
+"""Tokens of a formula that is set; a longer one is no formula that a reader would look at."""
 _MOST = 60
 """Brackets inside each other that are followed."""
 
@@ -80,6 +82,8 @@ def rendered(pieces: Sequence[Piece]) -> str:
                 continue
             tokens.append(_Token(match[0], match.lastgroup or "sign", "text", piece.raised, spaced))
             spaced = False
+    if len(tokens) > _LONGEST:
+        return f"<mtext>{xml(said(pieces))}</mtext>"
     return _row(_sequence(tokens))
 
 

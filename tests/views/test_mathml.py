@@ -116,8 +116,9 @@ def test_hostile_names_are_text() -> None:
 
 
 def test_deep_brackets_do_not_overflow() -> None:
-    text = "(" * 3000 + "1" + ")" * 3000
-    assert said(rendered((Piece(text),))).count("(") == 3000
+    for deep in (200, 3000):
+        text = "(" * deep + "1" + ")" * deep
+        assert said(rendered((Piece(text),))).count("(") == deep
 
 
 def test_a_wrong_display_is_refused() -> None:
