@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import importlib
 import json
+import os
 import random
 import statistics
 import subprocess
 import sys
+import tempfile
 import tracemalloc
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -82,13 +84,16 @@ def imports(rounds: int) -> list[Result]:
     names = ["numpy", "tensorviz"]
     times: dict[str, list[float]] = {name: [] for name in names}
     rng = random.Random(0)
-    for turn in range(rounds + 1):
-        rng.shuffle(names)
-        for name in names:
-            code = f"from time import process_time as t; s = t(); import {name}; print(t() - s)"
-            seconds = float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout)
-            if turn:  # the first turn compiles
-                times[name].append(seconds)
+    with tempfile.TemporaryDirectory() as compiled:
+        # both from compiled files, which an installed package has and a checkout may not (PYTHONDONTWRITEBYTECODE)
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | {"PYTHONPYCACHEPREFIX": compiled}
+        for turn in range(rounds + 1):
+            rng.shuffle(names)
+            for name in names:
+                code = f"from time import process_time as t; s = t(); import {name}; print(t() - s)"
+                told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, env=environment).stdout
+                if turn:  # the first turn compiles
+                    times[name].append(float(told))
     return [between(times, "tensorviz", "numpy", "import", "import tensorviz / import numpy", bars.IMPORT)]
 
 
