@@ -15,7 +15,7 @@ import nbformat
 import pytest
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
-NAMES = ["tour", "circuits", "broadcasting_and_forks", "digits"]
+NAMES = ["tour", "circuits", "broadcasting_and_forks", "five_broken_networks", "digits"]
 every_notebook = pytest.mark.parametrize("name", NAMES)
 
 
@@ -151,3 +151,13 @@ def test_every_parameter_of_the_digits_network_is_checked_and_right():
     rows = printed("digits", "check-parameters").splitlines()
     assert [row.split(":")[0] for row in rows] == ["W1", "b1", "W2", "b2"]
     assert all("mismatch" not in row and "'ok'" in row for row in rows)
+
+
+def test_the_broken_networks_are_solved_by_what_the_debugger_finds():
+    name = "five_broken_networks"
+    assert "dead (backward, relu): 8 of 8 units" in printed(name, "dead-found")
+    assert "double-broadcast (forward, sub)" in printed(name, "shape")
+    assert "Call w.zero_grad() before backward" in printed(name, "stale")
+    assert "nan (backward, sqrt): Born here" in printed(name, "nan")
+    assert "stopped at node" in printed(name, "nan-stopped")
+    assert "The backward rule of softsign for operand x is wrong" in printed(name, "rule-blamed")
