@@ -1,4 +1,4 @@
-"""Where NaN and infinities first appear, from a record's values alone. Imports trace, nothing else of ours."""
+"""Where NaN and infinities first appear, from a record's values alone. Imports trace and scale."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from tensorviz.trace import Array, Trace, TraceNode
+from tensorviz.views.scale import is_finite
 
 Strange = Literal["", "inf", "nan"]
 
@@ -39,7 +40,7 @@ def births(trace: Trace) -> dict[int, Birth]:
 
 
 def _births(trace: Trace) -> list[tuple[int, Birth]]:
-    if not _anything(trace):
+    if is_finite(trace):
         return []
     values = [strange(node.value) for node in trace.nodes]
     edges: dict[int, list[tuple[Strange, str]]] = {}
@@ -60,18 +61,6 @@ def _births(trace: Trace) -> list[tuple[int, Birth]]:
     return out
 
 
-def _anything(trace: Trace) -> bool:
-    """Whether anything in the record is not finite; most records of a hundred thousand arrays are done here."""
-    arrays = [node.value for node in trace.nodes] + [share.local for node in trace.nodes for share in node.shares]
-    floats = [array for array in arrays if array.dtype.kind == "f"]
-    small = [array.ravel() for array in floats if array.size <= _SMALL]
-    with np.errstate(all="ignore"):
-        if small and not np.isfinite(np.concatenate(small)).all():
-            return True
-    return any(not np.isfinite(array).all() for array in floats if array.size > _SMALL)
-
-
-_SMALL = 1000
 _RANK: dict[Strange, int] = {"": 0, "inf": 1, "nan": 2}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from tensorviz.trace import Array, Trace
 from tensorviz.views.palette import Scale
 
-_known: weakref.WeakKeyDictionary[Trace, Scale] = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary[Trace, tuple[Scale, bool]] = weakref.WeakKeyDictionary()
 
 
 _SMALL = 1000
@@ -19,6 +19,15 @@ _SMALL = 1000
 
 def scale_of(trace: Trace) -> Scale:
     """Fixed for the whole pass, so that a colour means the same at every step; computed once per trace."""
+    return _seen(trace)[0]
+
+
+def is_finite(trace: Trace) -> bool:
+    """Whether no value, gradient or share of the pass holds NaN or an infinity."""
+    return _seen(trace)[1]
+
+
+def _seen(trace: Trace) -> tuple[Scale, bool]:
     found = _known.get(trace)
     if found is None:
         gradients = [node.cotangent for node in trace.nodes if node.cotangent is not None]
@@ -27,7 +36,8 @@ def scale_of(trace: Trace) -> Scale:
                 gradients.append(share.value)
                 if len(node.shares) > 1:
                     gradients.append(share.total)
-        found = _known[trace] = Scale(largest_of([node.value for node in trace.nodes]), largest_of(gradients))
+        (value, whole), (gradient, sound) = _look([node.value for node in trace.nodes]), _look(gradients)
+        found = _known[trace] = (Scale(value, gradient), whole and sound)
     return found
 
 
@@ -37,22 +47,29 @@ def largest_of(arrays: Sequence[Array]) -> float:
     >>> largest_of([np.array([1.0, -3.0, np.inf, np.nan]), np.array(2)])
     3.0
     """
+    return _look(arrays)[0]
+
+
+def _look(arrays: Sequence[Array]) -> tuple[float, bool]:
+    """The largest finite magnitude, and whether everything is finite."""
     usable = [array for array in arrays if array.dtype.kind in "fiub"]
     small = [array.ravel() for array in usable if array.size <= _SMALL]
-    most = _largest(np.concatenate(small)) if small else 0.0
-    return max([most, *(_largest(array) for array in usable if array.size > _SMALL)])
+    found = [_largest(np.concatenate(small))] if small else []
+    found += [_largest(array) for array in usable if array.size > _SMALL]
+    return max((most for most, _ in found), default=0.0), all(whole for _, whole in found)
 
 
-def _largest(array: Array) -> float:
+def _largest(array: Array) -> tuple[float, bool]:
     if not array.size:
-        return 0.0
+        return 0.0, True
     if array.dtype.kind == "b":
-        return float(array.any())
+        return float(array.any()), True
     with np.errstate(invalid="ignore"):
         low, high = float(array.min()), float(array.max())
-    if not (np.isfinite(low) and np.isfinite(high)):
+    whole = bool(np.isfinite(low) and np.isfinite(high))
+    if not whole:
         finite = array[np.isfinite(array)]
         if not finite.size:
-            return 0.0
+            return 0.0, False
         low, high = float(finite.min()), float(finite.max())
-    return max(abs(low), abs(high))
+    return max(abs(low), abs(high)), whole
