@@ -15,7 +15,7 @@ from tensorviz.engine import tensor as tensors
 from tensorviz.engine.graph import Changed, Node, local, user_frame
 from tensorviz.engine.record import Pass, Write, names_in, source_of
 from tensorviz.engine.tensor import Tensor
-from tensorviz.engine.unbroadcast import can_grow, unbroadcast
+from tensorviz.engine.unbroadcast import growth
 from tensorviz.errors import Breakpoint, GraphError, InPlaceError, RuleError, SeedError
 from tensorviz.trace import Trace
 
@@ -64,7 +64,7 @@ def backward(roots: Sequence[Tensor], gradients: Sequence[Any] | None = None, *,
         if paused:
             gc.enable()
     leaves.sort(key=_uid)
-    writes = write_gradients(leaves + [n for n in ops if n.rare is not None and n.rare.owner is not None], totals)
+    writes = write_gradients(leaves + [n for n in ops if n.rare is not None], totals)
     if not record:
         return None
     done = Pass(nodes, seeds, ops, pulled, writes, names_in(frame if frame is not None else user_frame(2)))
@@ -74,7 +74,9 @@ def backward(roots: Sequence[Tensor], gradients: Sequence[Any] | None = None, *,
     return trace
 
 
+tensors.run_backward = backward
 _uid = attrgetter("uid")
+add_up = np.add.reduce
 
 
 def _root(y: Any) -> Node:
@@ -103,6 +105,8 @@ def _seeds(nodes: Sequence[Node], roots: Sequence[Tensor], gradients: Sequence[A
         raise SeedError(
             f"backward got {len(nodes)} Tensor(s) and {len(gradients)} gradient(s); give one per Tensor (None for one with a single element)"
         )
+    if gradients is None and len(nodes) == 1 and nodes[0].value.ndim == 0:
+        return [nodes[0].value.dtype.type(1)]
     seeds = []
     for node, root, gradient in zip(nodes, roots, gradients or [None] * len(nodes), strict=True):
         value = node.value
@@ -147,22 +151,40 @@ def reachable(roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
 
 def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, ...]]) -> None:
     """Run every rule once. Shares are added in the order in which their consumers are visited; that order is part of the contract."""
-    get = totals.get
+    get, keep = totals.get, pulled.append
     for node in ops:
         g = get(node)
         if g is None:
-            pulled.append(())
+            keep(())
             continue
         try:
             shares = node.op.pull(node, g)  # type: ignore[union-attr]
         except Exception as error:
             error.add_note(f"raised by the backward rule of {describe(node)}")
             raise
-        fitted = shares if node.same else [share if share is None else fit(node, slot, share) for slot, share in enumerate(shares)]
-        for inp, share in zip(node.inputs, fitted, strict=True):
+        inputs = node.inputs
+        if len(shares) != len(inputs):
+            raise RuleError(f"the backward rule of {describe(node)} returned {len(shares)} gradient(s) for {len(inputs)} operand(s)")
+        if not node.same:
+            for slot, share in enumerate(shares):
+                if share is not None:
+                    value = inputs[slot].value
+                    if type(share) is not type(value) or share.shape != value.shape or share.dtype is not value.dtype:
+                        share = fit(node, slot, share)
+                    inp = inputs[slot]
+                    totals[inp] = totals[inp] + share if inp in totals else share
+        elif len(inputs) == 2:  # written out: a loop over two costs as much again as what it does
+            inp, other = inputs
+            share, second = shares
             if share is not None:
                 totals[inp] = totals[inp] + share if inp in totals else share
-        pulled.append(shares)
+            if second is not None:
+                totals[other] = totals[other] + second if other in totals else second
+        else:
+            for inp, share in zip(inputs, shares):  # noqa: B905 - compared above
+                if share is not None:
+                    totals[inp] = totals[inp] + share if inp in totals else share
+        keep(shares)
 
 
 def sweep_watched(started: Pass, totals: dict[Node, Any], watchers: Sequence[Callable[[Pass], Look]]) -> None:
@@ -183,13 +205,18 @@ def fit(node: Node, slot: int, share: Any) -> Any:
         share = np.asarray(share)
         if share.ndim == 0:
             share = share[()]
-    if share.shape != value.shape:
-        if not (node.op.broadcasts and can_grow(value.shape, share.shape)):  # type: ignore[union-attr]
+    shape = value.shape
+    if share.shape != shape:
+        axes = growth(share.shape, shape) if node.op.broadcasts else None  # type: ignore[union-attr]
+        if axes is None:
             raise RuleError(
                 f"the backward rule of {describe(node)} returned for slot {slot} ({node.op.slot_name(slot)}) "  # type: ignore[union-attr]
                 f"a gradient of shape {share.shape}, expected {value.shape}, the operand's shape"
             )
-        share = unbroadcast(share, value.shape)
+        if axes:
+            share = add_up(share, axes)
+        if share.shape != shape:
+            share = share.reshape(shape)
     if share.dtype != value.dtype:
         if share.dtype.kind not in "fiub":
             raise RuleError(

@@ -122,25 +122,22 @@ class Node:
 NO_PARAMS: dict[str, Any] = {}
 
 
+class _Ours(dict[Any, bool]):
+    """Whether a module of that name is ours or NumPy's, not the user's; asked once a name."""
+
+    def __missing__(self, name: Any) -> bool:
+        found = type(name) is str and name.partition(".")[0] in ("tensorviz", "numpy")
+        if len(self) < 10_000:
+            self[name] = found
+        return found
+
+
+OURS = _Ours()
+
+
 def is_internal(frame: FrameType) -> bool:
     """Whether a frame is ours or NumPy's, not the user's."""
-    name = frame.f_globals.get("__name__")
-    return name is not None and name not in _USERS and (name in _OURS or _is_ours(name))
-
-
-_USERS = {"__main__"}
-"""Modules known to be the user's: asked once each."""
-_OURS: set[str] = set()
-"""Modules known to be ours or NumPy's."""
-
-
-def _is_ours(name: Any) -> bool:
-    if type(name) is str and name.partition(".")[0] in ("tensorviz", "numpy"):
-        _OURS.add(name)
-        return True
-    if type(name) is str and len(_USERS) < 10_000:
-        _USERS.add(name)
-    return False
+    return OURS[frame.f_globals.get("__name__")]
 
 
 def user_frame(depth: int) -> FrameType | None:
@@ -176,7 +173,17 @@ def constant(value: Any, like: Any = None) -> Node:
     if kind in _WEAK:
         if _NUMPY_1 and kind is float and like is not None and np.result_type(like).kind == "f":
             value = np.result_type(like).type(value)
-        return Node(None, (), NO_PARAMS, value, False, False, True, new_uid(), None, -1, "")
+        node: Node = object.__new__(Node)
+        node.op = node.code = node.rare = None
+        node.inputs = ()
+        node.params = NO_PARAMS
+        node.value = value
+        node.requires_grad = node.tracked = False
+        node.same = True
+        node.uid = new_uid()
+        node.lasti = -1
+        node.scope = ""
+        return node
     if isinstance(value, np.generic):
         check_dtype(value.dtype)
         return Node(None, (), NO_PARAMS, value, False, False, True, new_uid(), None, -1, "")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tensorviz.engine.graph import NO_PARAMS, Node, constant, is_internal, local, new_uid
+from tensorviz.engine.graph import NO_PARAMS, OURS, Node, constant, local, new_uid
 from tensorviz.errors import AxisError, IndexingError, OpDefinitionError, ShapeError, TensorvizError
 
 REGISTRY: dict[str, Op] = {}
@@ -277,6 +277,9 @@ def _compile_when_used(op: Op) -> None:
     op.pull, op.pull_recorded = pull, pull_recorded
 
 
+_IDENTITY = (lambda g: g).__code__
+
+
 def _compile(op: Op, *, recorded: bool) -> Any:
     """The function that fetches what each rule asks for and calls it: written out once, so that a pass spends no time on looking up."""
     value = "wrap({})" if recorded else "{}.value"
@@ -305,6 +308,9 @@ def _compile(op: Op, *, recorded: bool) -> Any:
         return f"params[{name!r}]" if _required(op, name) else f"params.get({name!r}, default[{name!r}])"
 
     def call(rule: str, names: tuple[str, ...], slot: str) -> str:
+        code = getattr(op.vjps[int(rule[4:])], "__code__", None) if rule.startswith("rule") else None
+        if code is not None and not names and code.co_code == _IDENTITY.co_code and code.co_consts == _IDENTITY.co_consts:
+            return "g"  # the rule of a sum: no call
         return f"{rule}({', '.join(['g', *(fetch(n, slot) for n in names)])})"
 
     if op.joint is not None:
@@ -383,67 +389,95 @@ def attach(name: str, function: Callable[..., Any]) -> None:
 def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     """Run an op on Tensors, arrays and scalars, and record it. Without a Tensor among the operands: the plain result."""
     cls = _tensor_class
-    requires_grad = tracked = False
-    found = None
-    for x in operands:
-        if isinstance(x, cls):
-            node = x._node or x._settle()
-            found = node if found is None else found
-            requires_grad = requires_grad or node.requires_grad
-            tracked = tracked or node.tracked
-    if found is None:
-        result = op.run(*operands, **params)
-        return result[0] if op.extras else result
-    nodes = tuple([(x._node or x._settle()) if isinstance(x, cls) else constant(x, found.value) for x in operands])
-    values = [n.value for n in nodes]
+    if len(operands) == 1 and type(operands[0]) is cls:
+        node = operands[0]._node or operands[0]._settle()
+        nodes: Any = (node,)
+        requires_grad, tracked = node.requires_grad, node.tracked
+    else:
+        requires_grad = tracked = False
+        found = None
+        nodes = []
+        for x in operands:
+            if type(x) is cls or isinstance(x, cls):
+                node = x._node or x._settle()
+                if found is None:
+                    found = node
+                if node.tracked:
+                    tracked = True
+                    if node.requires_grad:
+                        requires_grad = True
+                nodes.append(node)
+            else:
+                nodes.append(None)
+        if found is None:
+            result = op.run(*operands, **params)
+            return result[0] if op.extras else result
+        if None in nodes:
+            like = found.value
+            nodes = [constant(x, like) if n is None else n for n, x in zip(nodes, operands, strict=True)]
+        nodes = tuple(nodes)
     try:
-        value = op.run(*values, **params)
+        value = op.run(*[n.value for n in nodes], **params) if params or len(nodes) > 1 else op.run(nodes[0].value)
     except TensorvizError:
         raise
     except (ValueError, IndexError) as error:
-        raise _explain(op, values, params, error) from error
+        raise _explain(op, [n.value for n in nodes], params, error) from error
     extras: tuple[Any, ...] = ()
     if op.extras:
         value, extras = value
-    return _wrap(finish(op, nodes, params, value, requires_grad, tracked, extras, 2))
+    return finish(op, nodes, params, value, requires_grad, tracked, extras, 2)
 
 
 def finish(
     op: Op, nodes: tuple[Node, ...], params: dict[str, Any], value: Any, requires_grad: bool, tracked: bool, extras: tuple[Any, ...], depth: int
-) -> Node:
-    """The node of a result; without its operands where no graph is recorded."""
+) -> Any:
+    """The Tensor of a result; its node without operands where no graph is recorded. Plain stores: calls with many arguments cost three times as much."""
     frame: Any = sys._getframe(depth)
-    while frame is not None and is_internal(frame):
+    while frame is not None and OURS[frame.f_globals.get("__name__")]:
         frame = frame.f_back
-    code, lasti = (frame.f_code, frame.f_lasti) if frame is not None else (None, -1)
     mode = local.mode
-    if type(value) is np.ndarray:
+    if type(value) is _ARRAY:
         if value.ndim == 0:
             value = value[()]
-        elif value.flags.writeable:
-            value.flags.writeable = False
-    if not (mode.enabled and tracked):
-        node = Node(None, (), NO_PARAMS, value, False, False, True, new_uid(), code, lasti, mode.scope)
-        if tracked:
-            node.params = {"made_by": op.name, "no_grad": True}
-        return node
-    requires_grad = requires_grad and op.differentiable and value.dtype.kind == "f"
-    if requires_grad and op.partial:
-        requires_grad = any(n.requires_grad and rule is not None for n, rule in zip(nodes, op.vjps, strict=False))
-    same = False
-    if requires_grad and op.broadcasts:
-        shape, dtype = value.shape, value.dtype
-        same = True
-        for n in nodes:
-            if n.requires_grad and (n.value.shape != shape or n.value.dtype != dtype):
-                same = False
-                break
-        if _NUMPY_1 and not shape and dtype != _FLOAT:
-            same = False  # a rule may widen a scalar there; fitting the share narrows it again
-    node = Node(op, nodes, params, value, requires_grad, True, same, new_uid(), code, lasti, mode.scope)
-    if extras:
-        node.more().extras = extras
-    return node
+    node: Node = _make(Node)
+    node.value = value
+    node.uid = new_uid()
+    node.scope = mode.scope
+    node.rare = None
+    if frame is None:
+        node.code, node.lasti = None, -1
+    else:
+        node.code = frame.f_code
+        node.lasti = frame.f_lasti
+    if tracked and mode.enabled:
+        if requires_grad:
+            requires_grad = op.differentiable and value.dtype.kind == "f"
+            if requires_grad and op.partial:
+                requires_grad = any(n.requires_grad and rule is not None for n, rule in zip(nodes, op.vjps, strict=False))
+        node.op = op
+        node.inputs = nodes
+        node.params = params
+        node.requires_grad = requires_grad
+        node.tracked = True
+        node.same = same = requires_grad and op.broadcasts
+        if same:
+            shape, dtype = value.shape, value.dtype
+            for n in nodes:
+                if n.requires_grad and (n.value.shape != shape or n.value.dtype is not dtype):
+                    node.same = False
+                    break
+            if _NUMPY_1 and not shape and dtype != _FLOAT:
+                node.same = False  # a rule may widen a scalar there; fitting the share narrows it again
+        if extras:
+            node.more().extras = extras
+    else:
+        node.op, node.inputs, node.requires_grad, node.tracked, node.same = None, (), False, False, True
+        node.params = {"made_by": op.name, "no_grad": True} if tracked else NO_PARAMS
+    made = _make(_tensor_class)
+    made._node = node
+    made._hand = made._grad = made.trace = None
+    made._retain = False
+    return made
 
 
 def _explain(op: Op, values: Sequence[Any], params: dict[str, Any], error: Exception) -> Exception:
@@ -458,12 +492,13 @@ def _explain(op: Op, values: Sequence[Any], params: dict[str, Any], error: Excep
     return ShapeError(text)
 
 
-_FLOAT = np.float64
+_FLOAT, _ARRAY, _make = np.float64, np.ndarray, object.__new__
 
 
 def _binary(op: Op, *, reflected: bool) -> Callable[[Any, Any], Any]:
     """The method behind a Python operator: the same as :func:`apply`, written out for two operands."""
-    forward, differentiable, make = forward_of(op), op.differentiable, object.__new__
+    forward, broadcasts, make = op.run, op.broadcasts, object.__new__
+    plain = op.differentiable and not op.partial and not op.extras and op.joint is None
 
     def method(self: Any, other: Any) -> Any:
         a = self._node or self._settle()
@@ -482,17 +517,30 @@ def _binary(op: Op, *, reflected: bool) -> Callable[[Any, Any], Any]:
             raise _explain(op, (x, y), NO_PARAMS, error) from error
         frame = sys._getframe(1)
         mode = local.mode
-        requires_grad = a.requires_grad or b.requires_grad
-        if type(value) is not _FLOAT or not requires_grad or not differentiable or not mode.enabled or is_internal(frame):
-            return _wrap(finish(op, (a, b), NO_PARAMS, value, requires_grad, a.tracked or b.tracked, (), 2))
-        # float64 scalars, all that a circuit is made of: shapes and dtypes agree, and plain stores are faster than calls
+        kind = type(value)
+        if (
+            not (plain and mode.enabled and (a.requires_grad or b.requires_grad))
+            or (kind is not _FLOAT and (kind is not _ARRAY or value.ndim == 0 or value.dtype.kind != "f"))
+            or (OURS[frame.f_globals.get("__name__")])
+        ):
+            return finish(op, (a, b), NO_PARAMS, value, a.requires_grad or b.requires_grad, a.tracked or b.tracked, (), 2)
+        # what finish() does, for float results with a gradient: plain stores are faster than calls
         node: Node = make(Node)
+        if kind is _FLOAT:
+            node.same = (type(x) is _FLOAT or not a.requires_grad) and (type(y) is _FLOAT or not b.requires_grad)
+        else:
+            if broadcasts:
+                shape, dtype = value.shape, value.dtype
+                node.same = (not a.requires_grad or (x.shape == shape and x.dtype is dtype)) and (
+                    not b.requires_grad or (y.shape == shape and y.dtype is dtype)
+                )
+            else:
+                node.same = False
         node.op = op
         node.inputs = (a, b)
         node.params = NO_PARAMS
         node.value = value
         node.requires_grad = node.tracked = True
-        node.same = (type(x) is _FLOAT or not a.requires_grad) and (type(y) is _FLOAT or not b.requires_grad)
         node.uid = new_uid()
         node.code = frame.f_code
         node.lasti = frame.f_lasti

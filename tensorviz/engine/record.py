@@ -9,6 +9,7 @@ import linecache
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import compress
 from operator import attrgetter
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -281,6 +282,19 @@ def fetch(op: Op, node: Node, slot: int, name: str) -> Any:
 _IPYTHON = frozenset(["In", "Out", "exit", "quit", "get_ipython", "open"])
 
 
+class _Kinds(dict[type, bool]):
+    """Whether a variable of that type is a Tensor or an array; asked once a type, for a pass looks at every variable of its caller."""
+
+    def __missing__(self, kind: type) -> bool:
+        wanted = kind is np.ndarray or issubclass(kind, Tensor)
+        if len(self) < 10_000:
+            self[kind] = wanted
+        return wanted
+
+
+_KINDS = _Kinds()
+
+
 def names_in(frame: FrameType | None) -> dict[int, str]:
     """The names that the user's frame has for Tensors and arrays: first the locals, then the globals. Keys are uids of Tensors and, negative, ids of arrays."""
     found: dict[int, str] = {}
@@ -288,12 +302,14 @@ def names_in(frame: FrameType | None) -> dict[int, str]:
         return found
     inner = frame.f_locals
     for space in (inner,) if inner is frame.f_globals else (inner, frame.f_globals):
-        for name, value in list(space.items()):
-            if type(value) is Tensor or isinstance(value, Tensor):
-                if name[:1] != "_" and name not in _IPYTHON:
-                    found.setdefault(value._uid, name)
-            elif type(value) is np.ndarray and name[:1] != "_":
+        held = dict(space)
+        for name, value in compress(held.items(), map(_KINDS.__getitem__, map(type, held.values()))):
+            if name[:1] == "_":
+                continue
+            if type(value) is np.ndarray:
                 found.setdefault(-id(value), name)
+            elif name not in _IPYTHON:
+                found.setdefault((value._node or value._settle()).uid, name)
     del space
     _forget(frame, inner)
     return found

@@ -252,9 +252,8 @@ class Tensor:
         Returns the recorded :class:`Trace` (also kept as ``.trace``), or None with ``record=False``.
         The graph is kept: a second call adds again. If anything raises midway, no ``.grad`` has changed.
         """
-        from tensorviz.engine.backward import backward
-
-        return backward([self], None if gradient is None else [gradient], record=record, frame=user_frame(2))
+        trace: Trace | None = run_backward([self], None if gradient is None else [gradient], record=record, frame=user_frame(2))
+        return trace
 
     # ---- in place ---------------------------------------------------------------------------------------------
 
@@ -379,6 +378,10 @@ class Tensor:
     def _what(self) -> str:
         name = self._current().name
         return f"tensor {name!r}" if name else "this tensor"
+
+
+run_backward: Any = None
+"""Set by the backward module, which is built on top of this one; an import inside the method would cost as much as two ops."""
 
 
 class _Changes:

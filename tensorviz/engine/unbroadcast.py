@@ -13,6 +13,12 @@ grown_axes = lru_cache(maxsize=4096)(sum_axes)
 """``grown_axes(result_shape, operand_shape)``: memoised, since a network asks for the same few pairs at every step."""
 
 
+@lru_cache(maxsize=4096)
+def growth(to: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The axes that ``shape`` grows when it is broadcast to ``to``; None where it cannot be."""
+    return grown_axes(to, shape) if can_grow(shape, to) else None
+
+
 def can_grow(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     """Whether broadcasting turns ``shape`` into ``to``."""
     if len(shape) > len(to):

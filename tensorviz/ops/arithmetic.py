@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ class _Add(Op):
     """``a + b``."""
 
     name, label, word = "add", "+", "distributes"
-    slots, broadcasts, forward = ("a", "b"), True, np.add
+    slots, broadcasts, forward = ("a", "b"), True, operator.add
     ufuncs, operators, inplace = (np.add,), ("__add__", "__radd__"), ("__iadd__", "add_")
     vjps = (lambda g: g, lambda g: g)
     formulas = ("g", "g")
@@ -43,7 +44,7 @@ class _Sub(Op):
     """``a - b``."""
 
     name, label, word = "sub", "−", "distributes"
-    slots, broadcasts, forward = ("a", "b"), True, np.subtract
+    slots, broadcasts, forward = ("a", "b"), True, operator.sub
     ufuncs, operators, inplace = (np.subtract,), ("__sub__", "__rsub__"), ("__isub__", "sub_")
     vjps = (lambda g: g, lambda g: -g)
     formulas = ("g", "-g")
@@ -53,7 +54,7 @@ class _Mul(Op):
     """``a * b``."""
 
     name, label, word = "mul", "×", "swaps"
-    slots, broadcasts, forward = ("a", "b"), True, np.multiply
+    slots, broadcasts, forward = ("a", "b"), True, operator.mul
     ufuncs, operators, inplace = (np.multiply,), ("__mul__", "__rmul__"), ("__imul__", "mul_")
     vjps = (lambda g, b: g * b, lambda g, a: g * a)
     formulas = ("g * b", "g * a")
@@ -63,10 +64,10 @@ class _Div(Op):
     """``a / b``."""
 
     name, label, word = "div", "÷", "scales"
-    slots, broadcasts, forward = ("a", "b"), True, np.true_divide
+    slots, broadcasts, forward = ("a", "b"), True, operator.truediv
     ufuncs, operators, inplace = (np.true_divide,), ("__truediv__", "__rtruediv__"), ("__itruediv__", "div_")
     # the result rather than a / (b * b): it is there already, and b * b may overflow where a / b does not
-    vjps = (lambda g, b: g / b, lambda g, b, out: -g * out / b)
+    vjps = (lambda g, b: g / b, lambda g, b, out: g * out / -b)
     formulas = ("g / b", "-g * out / b")
     domain = (_EVERYWHERE, _POSITIVE)
 
@@ -77,6 +78,8 @@ def _power(a: Any, b: Any) -> Any:
 
 
 def _power_base(g: Any, a: Any, b: Any) -> Any:
+    if (type(b) is int or type(b) is float) and b:
+        return g * (2 * a if b == 2 else b * a ** (b - 1))
     zero = b == 0
     if zero is False or not np.any(zero):
         return g * (b * a ** (b - 1))
@@ -120,7 +123,7 @@ class _FloorDivide(Op):
     """``a // b``. A step function: its gradient is 0."""
 
     name, label, word = "floor_divide", "//", "blocks"
-    slots, broadcasts, forward = ("a", "b"), True, np.floor_divide
+    slots, broadcasts, forward = ("a", "b"), True, operator.floordiv
     ufuncs, operators, inplace = (np.floor_divide,), ("__floordiv__", "__rfloordiv__"), ("__ifloordiv__",)
     vjps = (lambda g: np.zeros_like(g), lambda g: np.zeros_like(g))
     formulas = ("0", "0")
@@ -131,7 +134,7 @@ class _Mod(Op):
     """``a % b``, with the sign of b, as in Python and NumPy."""
 
     name, label, word = "mod", "%", "scales"
-    slots, broadcasts, forward = ("a", "b"), True, np.remainder
+    slots, broadcasts, forward = ("a", "b"), True, operator.mod
     ufuncs, operators, inplace = (np.remainder,), ("__mod__", "__rmod__"), ("__imod__",)
     vjps = (lambda g: g, lambda g, a, b: -g * np.floor_divide(a, b))
     formulas = ("g", "-g * (a // b)")

@@ -31,6 +31,8 @@ class MatMul(Op):
 
     @staticmethod
     def _left(g: Any, b: Any, a_shape: Any) -> Any:
+        if b.ndim > 1 and len(a_shape) > 1:
+            return g @ _flipped(b)
         if np.ndim(b) == 1:
             return np.expand_dims(g, -1) * b if len(a_shape) > 1 else g * b
         if len(a_shape) == 1:
@@ -39,6 +41,8 @@ class MatMul(Op):
 
     @staticmethod
     def _right(g: Any, a: Any, b_shape: Any) -> Any:
+        if a.ndim > 1 and len(b_shape) > 1:
+            return _flipped(a) @ g
         if len(b_shape) == 1:
             return np.matmul(np.expand_dims(g, -2), a)[..., 0, :] if np.ndim(a) > 1 else g * a
         if np.ndim(a) == 1:

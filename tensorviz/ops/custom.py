@@ -94,11 +94,11 @@ def _slots(forward: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _as_result(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
-    """The user's function, with its result as an array."""
+    """The user's function, with its result as an array of the record's own: the user may still write to what was returned."""
 
     def run(*operands: Any, **params: Any) -> Any:
         result = forward(*operands, **params)
-        value = result if isinstance(result, (np.ndarray, np.generic)) else np.asarray(result)
+        value = result if isinstance(result, np.generic) else np.array(result)
         if value.dtype.kind not in "fiub":
             raise RuleError(f"custom op {name!r}: forward returned {type(result).__name__} of dtype {value.dtype}, expected an array of real numbers")
         return value
