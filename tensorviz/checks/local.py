@@ -17,11 +17,14 @@ from tensorviz.checks.subject import Subject, title
 from tensorviz.engine.graph import Node
 from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.engine.unbroadcast import can_grow, unbroadcast
-from tensorviz.trace import TraceNode, sum_axes
+from tensorviz.trace import Share, TraceNode, sum_axes
 
 AGAIN = 1.75
 """The factor of a second gradient: a rule that is not linear in what it receives gives itself away."""
 NOT_LINEAR = "the rule is not linear in the gradient that it receives: 1.75 times as large a one does not give 1.75 times the share"
+
+TIES = ("max", "min", "maximum", "minimum", "fmax", "fmin")
+"""Ops that pick one operand element per output, and split a tie evenly."""
 
 
 def check_rule(subject: Subject, i: int) -> list[Block]:
@@ -121,6 +124,8 @@ class _Asked:
             )
         if outcome is None and (node.value.dtype != np.float64 or subject.nodes[node.inputs[slot]].value.dtype != np.float64):
             _forgive(node, slot, self.alone.operands, judged, where, ruler)
+        if outcome is None and node.op in TIES and not self.missing:
+            _uneven(subject.sent[node.id][slot], judged, where, analytic, ruler)
         found = block(node.id, "local", slot, _named(node, slot), x.shape, where, analytic, judged, ruler, note)
         return _reasoned(found, "no share was sent to this operand") if self.missing and found.code == CODE["mismatch"] else found
 
@@ -217,6 +222,20 @@ def _elementwise_axes(op: Op, f: Callable[[Any], Floats], x: Floats, base: Float
     if x.shape == base.shape and x.size > 16 and is_elementwise(f, x, base):
         return ()
     return None
+
+
+def _uneven(share: Share, judged: Judged, where: Any, analytic: Floats, ruler: Any) -> None:
+    """Turn a kink into a mismatch where a tie is known, and not split evenly: one side of the kink has the whole slope, and each of k winners gets 1/k of it."""
+    if share.route is None or share.summed_axes:
+        return
+    weights = share.route.reshape(-1)
+    for k in np.flatnonzero(judged.verdict == CODE["nonsmooth"]):
+        weight = float(weights[where[k]]) if where[k] >= 0 else 0.0
+        if 0.0 < weight < 1.0 and judged.reason[k] == "kink":
+            fair = 2 * judged.numeric[k] * weight
+            if abs(analytic[k] - fair) > ruler.allowed(analytic[k], fair):
+                judged.verdict[k], judged.numeric[k] = CODE["mismatch"], fair
+                judged.reason[k] = f"a tie splits evenly: this element's part is {weight:.3g}, which is {fair:.6g}"
 
 
 def _forgive(node: TraceNode, slot: int, operands: list[Any], judged: Judged, where: Any, ruler: Any) -> None:
