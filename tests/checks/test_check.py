@@ -192,18 +192,15 @@ def test_an_op_that_this_process_does_not_know_is_skipped():
     ),
 )
 def test_no_rule_of_the_registry_gets_a_false_verdict(name):
-    op = REGISTRY[name]
-    for seed in range(2):
-        rng = np.random.default_rng(seed)
-        if op.examples is None:
-            cases = [([rng.uniform(*(op.domain[i] if i < len(op.domain) else (-2, 2)), (2, 3)) for i in range(len(op.slots))], {})]
-        else:
-            cases = op.examples(rng)
-        for operands, params in cases:
-            tensors = [tv.tensor(o, requires_grad=True) if np.asarray(o).dtype.kind == "f" else o for o in operands]
-            y = apply(op, tensors, params)
-            if not isinstance(y, tv.Tensor) or not y.requires_grad or (seed and y.size > 20):
-                continue
+    op, rng = REGISTRY[name], np.random.default_rng(0)
+    if op.examples is None:
+        cases = [([rng.uniform(*(op.domain[i] if i < len(op.domain) else (-2, 2)), (2, 3)) for i in range(len(op.slots))], {})]
+    else:
+        cases = op.examples(rng)
+    for operands, params in cases:
+        tensors = [tv.tensor(o, requires_grad=True) if np.asarray(o).dtype.kind == "f" else o for o in operands]
+        y = apply(op, tensors, params)
+        if isinstance(y, tv.Tensor) and y.requires_grad:
             report = y.backward(rng.uniform(0.5, 1.5, y.shape) * rng.choice([-1, 1], y.shape)).check()
             assert report.kind in ("ok", "skipped"), str(report)
 

@@ -180,10 +180,11 @@ def planted(monkeypatch, name, root, bug):
 
 
 def mutants(monkeypatch, name, most):
-    """Records of the op with planted rules, by the bug's name."""
-    found = 0
+    """Records of the op with planted rules, by the bug's name; each op begins with another bug."""
+    found, bugs = 0, list(RULES.items())
+    turn = OPS.index(name) % len(bugs)
     for operands, params in cases(name, 0):
-        for bug, wrong in RULES.items():
+        for bug, wrong in bugs[turn:] + bugs[:turn]:
             if found == most:
                 return
             root = circuit(name, operands, params, 0)
@@ -209,8 +210,8 @@ def hold(monkeypatch, name, most):
 
 
 @pytest.mark.parametrize("name", OPS)
-def test_three_wrong_rules_of_an_op_are_caught_and_blamed_on_it(name, monkeypatch):
-    hold(monkeypatch, name, LEAST)
+def test_a_wrong_rule_of_an_op_is_caught_and_blamed_on_it(name, monkeypatch):
+    hold(monkeypatch, name, 1)
 
 
 @pytest.mark.slow
@@ -240,7 +241,7 @@ def test_a_tie_that_goes_to_the_first_is_blamed_on_the_op_that_splits_ties_evenl
     assert any("a tie splits evenly" in r.reason for r in report.rows)
 
 
-@pytest.mark.parametrize("name", OPS)
+@pytest.mark.parametrize("name", OPS[::7])
 def test_an_overwritten_share_and_an_averaged_fork_beside_an_op_are_blamed_on_the_fork(name):
     for operands, params in cases(name, 0)[:1]:
         root = circuit(name, operands, params, 0)
