@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tensorviz.trace import Trace
+from tensorviz.views.text import visible, xml
 from tensorviz.widgets import assets, state
 from tensorviz.widgets.payload import payload, title
 
@@ -165,7 +166,7 @@ def document(data: bytes, frame: Mapping[str, Any], *, heading: str, fallback: s
     loader = _LOADER.replace("BUNDLE", f'"{_bundle()}"').replace("FRAME", boot)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{CSP}">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{html.escape(heading)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{xml(heading)}</title>'
         f"<style>html,body{{margin:0}}</style></head><body>{fallback}<script>{loader}</script></body></html>"
     )
 
@@ -173,10 +174,10 @@ def document(data: bytes, frame: Mapping[str, Any], *, heading: str, fallback: s
 def static_list(trace: Trace) -> str:
     """The steps in plain tags, for places that take scripts and frames out."""
     steps = trace.steps
-    rows = "".join(f"<li>{html.escape(s.caption)}</li>" for s in steps[:STATIC_STEPS])
+    rows = "".join(f"<li>{xml(s.caption)}</li>" for s in steps[:STATIC_STEPS])
     more = f"<p>… and {len(steps) - STATIC_STEPS:,} more steps.</p>" if len(steps) > STATIC_STEPS else ""
     return (
-        f"<p><b>{html.escape(title(trace))}, {len(steps):,} steps.</b> Trust this notebook or run the cell to step through it.</p>"
+        f"<p><b>{xml(title(trace))}, {len(steps):,} steps.</b> Trust this notebook or run the cell to step through it.</p>"
         f"<details><summary>The steps as text</summary><ol>{rows}</ol>{more}</details>"
     )
 
@@ -187,7 +188,7 @@ def frame_html(trace: Trace, channel: Channel) -> str:
     return (
         '<div class="tensorviz-output"><style>.tensorviz-output:has(>iframe)>.tensorviz-static{display:none}</style>'
         f'<div class="tensorviz-static">{static_list(trace)}</div>'
-        f'<iframe class="tensorviz-frame" data-tensorviz="{channel.id}" title="{html.escape(title(trace))}, step by step" sandbox="allow-scripts allow-downloads" '
+        f'<iframe class="tensorviz-frame" data-tensorviz="{channel.id}" title="{xml(title(trace))}, step by step" sandbox="allow-scripts allow-downloads" '
         f'style="display:block;width:100%;height:612px;border:0" srcdoc="{html.escape(inner)}"></iframe>'
         f"<script>{assets.text('host.js')}</script></div>"
     )
@@ -196,7 +197,7 @@ def frame_html(trace: Trace, channel: Channel) -> str:
 def plain(trace: Trace, step: int = 0) -> str:
     """One line for terminals."""
     caption = f": {trace.steps[step].caption}" if trace.steps else ""
-    line = f"Stepper of {trace!r}, at step {step + 1} of {len(trace.steps)}{caption}"
+    line = visible(f"Stepper of {trace!r}, at step {step + 1} of {len(trace.steps)}{caption}")
     return line if len(line) <= 390 else line[:389] + "…"
 
 

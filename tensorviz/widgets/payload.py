@@ -17,6 +17,7 @@ from tensorviz.views.format import norm
 from tensorviz.views.formulas import Formulas, Piece
 from tensorviz.views.scale import scale_of
 from tensorviz.views.svg import skeleton
+from tensorviz.views.text import cut
 from tensorviz.wire import ColumnEntry, Packer, SummaryEntry, TraceHeader, header_parts
 
 if TYPE_CHECKING:
@@ -288,7 +289,7 @@ def title(trace: Trace) -> str:
 
     A trace of several roots names the first three.
     """
-    return "Backward pass of " + ", ".join(trace.nodes[r].title for r in trace.roots[:3])
+    return "Backward pass of " + ", ".join(cut(trace.nodes[r].title) for r in trace.roots[:3])
 
 
 def build(trace: Trace) -> bytes:

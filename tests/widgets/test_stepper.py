@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import traitlets
 
+import tensorviz as tv
 from tensorviz.errors import RecordError
 from tensorviz.widgets import output, state
 from tensorviz.widgets.stepper import Stepper
@@ -167,3 +168,12 @@ def test_the_page_refuses_a_step_that_is_not_there():
 
 def test_a_page_is_the_same_bytes_each_time():
     assert broadcast().to_html() == broadcast().to_html()
+
+
+@pytest.mark.parametrize("name", ["lone \ud800 surrogate", "bell \x07", "<b>", "x" * 50_000], ids=["surrogate", "control", "markup", "long"])
+def test_whatever_a_name_holds_the_page_and_the_output_are_proper_text(name):
+    x = tv.tensor(2.0, requires_grad=True, name=name)
+    trace = (x * x).backward()
+    for text in (trace.to_html(title=name), *output.bundle(trace).values()):
+        text.encode("utf-8")
+    assert len(output.bundle(trace)["text/plain"]) < 400

@@ -6,6 +6,8 @@ const SUMMED = /summed over ax(?:is|es) (?:\([\d, ]+\)|\d+(?:, \d+)*)/;
 const GATE = /\b(?:distributes|routes|swaps|repeats|scales|adds|add|copies|gathers|scatters|selects)\b/;
 const NUMBER = /∂(?:\([^)]*\)|[^\s,.;:]*)(?: = [−+]?(?:\d[\d.e−]*\d|\d|∞|NaN))?/g;
 
+const ONE_LINE = 100; // characters of the large type on 1,240 px
+
 /** The sentence with its gradients coloured and the word of the moment marked; the text itself stays as it is. */
 export function marked(sentence: string): Child[] {
   const now = SUMMED.exec(sentence) ?? GATE.exec(sentence);
@@ -37,6 +39,9 @@ export function caption({ rec, store }: Context): Pane {
       sentence,
     ),
   );
+  // One line is enough where no sentence of this pass is longer; the height never changes while stepping.
+  const longest = rec.header.steps.captions.reduce((a, words) => Math.max(a, words.length), 0);
+  element.dataset["lines"] = longest > ONE_LINE ? "2" : "1";
   let shown = -1;
   return {
     element,
@@ -46,7 +51,7 @@ export function caption({ rec, store }: Context): Pane {
       shown = step;
       const words = rec.header.steps.captions[step] ?? "Nothing was recorded.";
       // Long sentences are set smaller, so that every step's caption has the same height and nothing jumps.
-      element.dataset["length"] = words.length > 150 ? "long" : words.length > 84 ? "middle" : "short";
+      element.dataset["length"] = words.length > 150 ? "long" : words.length > ONE_LINE ? "middle" : "short";
       k.textContent = String(rec.length ? step + 1 : 0);
       replace(sentence, ...marked(words));
     },

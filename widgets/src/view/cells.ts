@@ -6,6 +6,7 @@ import type { ArrayView, Recording } from "../wire";
 
 const MOST_COLUMNS = 16; // wider than the pane scrolls
 const MOST_ROWS = 12;
+const [FEW_ROWS, FEW_LETTERS] = [4, 20]; // what has room in a cell of the ledger
 const PICTURE = 96; // px of the longer side
 
 /** Rows and columns of the table of an array: the last axis runs to the right, all others down. */
@@ -150,15 +151,19 @@ export function array(rec: Recording, kind: Kind, view: ArrayView | null, label:
   return h("div", { class: "tv-array" }, head, ...body);
 }
 
-/** An array in one line of a table; what is wrong with it stands below. */
+/** An array in a cell of a table: in full while it is narrow and low, else its norm, and below it what is wrong with it. */
 export function brief(view: ArrayView | null): Child[] {
   if (!view) return ["…"];
-  if (view.data && view.size <= 4 && view.size > 0) {
-    return [
-      words(view.data)
-        .map((w) => w.replaceAll("\u00a0", ""))
-        .join("  "),
-    ];
+  const [rows, columns] = grid(view.shape);
+  if (view.data && view.size > 0 && rows <= FEW_ROWS) {
+    const text = words(view.data);
+    const wide = Math.max(...text.map((w) => w.length));
+    if ((wide + 1) * columns <= FEW_LETTERS) {
+      const line = (r: number) => text.slice(r * columns, (r + 1) * columns).map((w) => w.padStart(wide));
+      return rows === 1
+        ? [line(0).join(" ").trim()]
+        : [...Array(rows).keys()].map((r) => h("div", {}, line(r).join(" ")));
+    }
   }
   const [norm, ...strange] = stats(view).split(" · ");
   return [`‖·‖ ${norm ?? ""}`, ...strange.map((word) => h("small", { class: "tv-bad" }, word))];

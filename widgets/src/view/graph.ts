@@ -49,8 +49,9 @@ export function graph(context: Context): GraphPane {
       h("button", { type: "button", class: "tv-button", "aria-label": name, title: name, onclick: act }, icon(picture)),
     ),
   );
-  stage.append(mini, zoom);
-  const element = h("div", { class: "tv-graph-pane" }, stage, legend(context));
+  stage.append(zoom);
+  const foot = h("div", { class: "tv-foot" }, legend(context), mini as unknown as Node);
+  const element = h("div", { class: "tv-graph-pane" }, stage, foot);
 
   let window: Window = { x: 0, y: 0, scale: 1 };
   let [width, height] = [0, 0];
@@ -70,6 +71,7 @@ export function graph(context: Context): GraphPane {
     svg.style.transform = `translate(${x.toFixed(1)}px,${y.toFixed(1)}px)`;
     if (next.scale !== drawnScale) {
       drawnScale = next.scale;
+      mini.toggleAttribute("data-shown", mapped(width, height));
       attribute(svg, "width", w.toFixed(1));
       attribute(svg, "height", hh.toFixed(1));
     }
@@ -93,6 +95,15 @@ export function graph(context: Context): GraphPane {
     place({ x: 0, y: 0, scale: Math.min(1.5, width / naturalWidth, height / naturalHeight) });
   };
 
+  // A press on the small map brings that place to the middle.
+  mini.addEventListener("pointerdown", (event) => {
+    const frame = mini.getBoundingClientRect();
+    const unit = Math.max(naturalWidth / frame.width, naturalHeight / frame.height);
+    const x = naturalWidth / 2 + (event.clientX - frame.x - frame.width / 2) * unit;
+    const y = naturalHeight / 2 + (event.clientY - frame.y - frame.height / 2) * unit;
+    place({ scale: window.scale, x: width / 2 - x * window.scale, y: height / 2 - y * window.scale });
+  });
+
   const boxes = new Map<Element, { x: number; y: number; w: number; h: number }>();
   const boxOf = (target: SVGGElement) => {
     const known = boxes.get(target);
@@ -114,14 +125,14 @@ export function graph(context: Context): GraphPane {
     return box;
   };
 
+  const mapped = (w: number, hh: number) =>
+    naturalWidth * window.scale > w + 1 || naturalHeight * window.scale > hh + 1;
   const dots = new Map<Element | undefined, SVGRectElement>();
   let lit: SVGRectElement | undefined;
   const drawMini = () => {
-    const cut = naturalWidth * window.scale > width + 1 || naturalHeight * window.scale > height + 1;
-    mini.toggleAttribute("data-shown", cut);
-    if (!cut || !width) return;
+    if (!width || !mini.hasAttribute("data-shown")) return;
     mini.setAttribute("viewBox", `0 0 ${naturalWidth} ${naturalHeight}`);
-    const unit = Math.max(naturalWidth / 132, naturalHeight / 50);
+    const unit = Math.max(naturalWidth / 132, naturalHeight / 36);
     if (!mini.firstChild) {
       dots.clear();
       for (const node of svg.querySelectorAll<SVGGElement>("[data-node], [data-group]")) {
@@ -274,7 +285,10 @@ export function graph(context: Context): GraphPane {
     update,
     focusNode: (id) => rove(id, true),
     resize() {
-      const [w, hh] = [stage.clientWidth, stage.clientHeight];
+      const w = stage.clientWidth;
+      // Whether the map is shown decides how high the stage is, so it is settled first.
+      mini.toggleAttribute("data-shown", mapped(w, stage.clientHeight));
+      const hh = stage.clientHeight;
       if (w === width && hh === height) return;
       [width, height] = [w, hh];
       if (!width || !height) return;

@@ -2,7 +2,9 @@
 import { tint, type Kind } from "../color";
 import { h, s } from "../dom";
 import { MINUS, number } from "../format";
+import type { MarkKind } from "../step";
 import type { Context } from "./context";
+import { glyph } from "./icons";
 
 function scale(kind: Kind, largest: number): SVGSVGElement {
   const count = 9;
@@ -20,7 +22,27 @@ function scale(kind: Kind, largest: number): SVGSVGElement {
   );
 }
 
-export function legend({ rec }: Context): HTMLElement {
+const SAID: Partial<Record<MarkKind, string>> = {
+  fork: "fork adds",
+  unbroadcast: "unbroadcast",
+  route: "route",
+};
+
+/** A badge small enough for a line of text. */
+function badge(kind: MarkKind): SVGSVGElement {
+  const inside =
+    kind === "fork"
+      ? s("text", { x: 12, y: 13.2, "text-anchor": "middle" }, "Σ")
+      : glyph(kind === "route" ? "route" : "unbroadcast", 12, 9);
+  return s(
+    "svg",
+    { class: "tv-sign", width: 24, height: 18, "aria-hidden": "true" },
+    s("rect", { x: 1, y: 0.75, width: 22, height: 16.5, rx: 8.25 }),
+    inside,
+  );
+}
+
+export function legend({ rec, steps, store }: Context): HTMLElement {
   const { value_max, gradient_max } = rec.header.view;
   const ends = (kind: Kind, word: string, m: number) =>
     h(
@@ -30,12 +52,18 @@ export function legend({ rec }: Context): HTMLElement {
       scale(kind, m),
       ` ${number(m)}`,
     );
+  const there = new Set(steps.marks.map((m) => m.kind));
+  const marks = (Object.keys(SAID) as MarkKind[]).filter((kind) => there.has(kind));
   return h(
     "div",
     { class: "tv-legend" },
     ends("value", "value", value_max),
     ends("gradient", "∂", gradient_max),
+    ...marks.map((kind) => h("span", {}, badge(kind), ` ${SAID[kind]}`)),
+    (there.has("nan") || there.has("inf")) &&
+      h("span", { class: "tv-bad" }, h("i", { class: "tv-dashes" }), " NaN or inf on its way"),
+    store.now.breakpoints.length > 0 && h("span", {}, "◆ your breakpoint"),
+    h("span", { class: "tv-v" }, "◆ ", h("span", { class: "tv-dim" }, "saved for backward")),
     h("span", { class: "tv-wide" }, "solid forward, dashed backward"),
-    h("span", { class: "tv-v tv-wide" }, "◆ ", h("span", { class: "tv-dim" }, "saved for backward")),
   );
 }

@@ -1,6 +1,6 @@
 /** The states on the picture: which elements a step touches, and what they then show. Knows nothing of panning. */
 import { strength } from "../color";
-import { attribute, text } from "../dom";
+import { attribute, s, text } from "../dom";
 import { cells, number, stats } from "../format";
 import { specialOf, type EdgeState, type Span, type Steps } from "../step";
 import type { ArrayView, Recording } from "../wire";
@@ -52,6 +52,33 @@ export function ranges(list: string): number[] {
     });
 }
 
+/** What lies over a cell that holds no number: NaN is crossed out, infinities are hatched and point up or down, as in a still. */
+function overlay(rect: SVGElement, word: string): void {
+  const next = rect.nextElementSibling;
+  if (next?.classList.contains("tv-odd")) next.remove();
+  if (!/NaN|∞/.test(word)) return;
+  const [x, y, w, h] = ["x", "y", "width", "height"].map((name) => Number(rect.getAttribute(name))) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  if (word.includes("NaN")) {
+    rect.after(s("path", { class: "tv-odd tv-cross", d: `M${x},${y}l${w},${h}M${x},${y + h}l${w},${-h}` }));
+    return;
+  }
+  let lines = "";
+  for (let at = 4; at < w + h; at += 8) {
+    const [a, b] = [Math.max(0, at - h), Math.min(w, at)];
+    lines += `M${x + a},${y + at - a}L${x + b},${y + at - b}`;
+  }
+  const up = word.startsWith("+") ? -6 : 6;
+  const tip = `M${x + 5},${y + h / 2 - up / 2}l4,${up}l4,${-up}z`;
+  rect.after(
+    s("g", { class: "tv-odd" }, s("path", { class: "tv-hatch", d: lines }), s("path", { class: "tv-tip", d: tip })),
+  );
+}
+
 export class Picture {
   readonly svg: SVGSVGElement;
   readonly nodes = new Map<number, SVGGElement>();
@@ -98,6 +125,8 @@ export class Picture {
       else put(this.badges, element.dataset["on"] ?? "", badge);
     }
     for (const element of all("[data-share]")) this.shares.set(element.dataset["share"] ?? "", element);
+    for (const cell of all("[data-value] .tv-cell, [data-share] .tv-cell"))
+      overlay(cell, cell.nextElementSibling?.textContent ?? "");
     for (const element of all("[data-total]")) {
       const id = Number(element.dataset["total"]);
       put(this.totals, id, {
@@ -241,6 +270,7 @@ export class Picture {
       node.classList.toggle("tv-inf", Math.abs(value) === Infinity);
       const rect = total.rects[i];
       if (!rect) return;
+      overlay(rect, words[i] ?? "");
       attribute(rect, "class", `tv-cell ${Number.isNaN(value) ? "tv-nan" : value >= 0 ? "tv-gpos" : "tv-gneg"}`);
       rect.style.setProperty("--tv-tint", `${strength(value, this.rec.header.view.gradient_max)}%`);
     });
