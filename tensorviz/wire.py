@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+import tempfile
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field
@@ -351,15 +352,32 @@ def dumps(trace: Trace) -> bytes:
 
 
 def save(trace: Trace, path: str | os.PathLike[str]) -> None:
-    """Write a trace to one file. The file appears whole or not at all."""
-    target = Path(path)
+    """Write a trace to one file. The file appears whole or not at all; links are followed, and what is no plain file is written to as it is."""
     content = dumps(trace)
-    part = target.with_name(target.name + ".part")
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        target.write_bytes(content)
+        return
+    mode = target.stat().st_mode & 0o777 if target.exists() else None
     try:
-        part.write_bytes(content)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
+    part = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        part.chmod(mode if mode is not None else 0o666 & ~_umask())
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    """The permissions that new files of this process do not get; reading it means setting it."""
+    current = os.umask(0o022)
+    os.umask(current)
+    return current
 
 
 # ---- unpacking ----------------------------------------------------------------------------------------------------------

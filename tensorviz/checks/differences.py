@@ -273,7 +273,8 @@ def _climb(
     scale = scales[which]
     top = rounded(np.minimum(np.maximum(size[which], scale) / 8, room[which] / 2))
     low = np.where(size[which] > scale * _APART, np.minimum(size[which], scale), scale) * 2.0**-40
-    rungs = max(5, int(np.ceil(np.max(np.log2(top) - np.log2(low)) / np.log2(RUNG))))
+    low = np.maximum(low, np.finfo(np.float64).tiny)
+    rungs = max(5, int(np.ceil(np.max(np.log2(np.maximum(top, low)) - np.log2(low)) / np.log2(RUNG))))
     a = analytic[which]
     found = [problem.pairs(which, top * RUNG**-k) for k in range(rungs)]
     h = np.stack([top * RUNG**-k for k in range(rungs)])

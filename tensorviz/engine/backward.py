@@ -23,7 +23,7 @@ Look = Callable[[Node, Mapping[Node, Any]], None]
 """Called after a node's rule has run, with the node and what it and its operands had received before."""
 
 
-def backward(roots: Sequence[Tensor], gradients: Sequence[Any] | None = None, *, record: bool = True, frame: FrameType | None = None) -> Trace | None:
+def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record: bool = True, frame: FrameType | None = None) -> Trace | None:
     """One backward pass from several roots; adds to ``.grad`` of the leaves and returns the recorded Trace (None with ``record=False``).
 
     If a rule raises, no ``.grad`` has changed, and the exception carries the record of the pass up to there as ``.trace``.
@@ -34,6 +34,10 @@ def backward(roots: Sequence[Tensor], gradients: Sequence[Any] | None = None, *,
     >>> x.grad
     array([2., 4.])
     """
+    if isinstance(roots, Tensor):
+        roots, gradients = [roots], None if gradients is None else [gradients]
+    elif not isinstance(roots, (list, tuple)):
+        raise GraphError(f"backward takes a Tensor or a list of Tensors, got {type(roots).__name__}")
     roots = list(roots)
     if not roots:
         raise GraphError("backward needs at least one Tensor to start from")
@@ -91,7 +95,7 @@ def _root(y: Any) -> Node:
             if node.params.get("no_grad")
             else f"{node.op.name} has no gradient"
             if node.op is not None and not node.op.differentiable
-            else "nothing that it depends on requires a gradient"
+            else "nothing that it depends on requires a gradient, or detach() or no_grad cut the way to it"
         )
         where = source_of(node)
         raise GraphError(

@@ -335,6 +335,16 @@ class Tensor:
     def __int__(self) -> int:
         return int(self.item())
 
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return repr(self)
+        if self.size != 1:
+            raise DTypeError(f"format {spec!r} needs one number, {self._what()} has shape {self.shape}; format its elements, or reduce it first")
+        return format(self.item(), spec)
+
+    def __round__(self, ndigits: int | None = None) -> float | int:
+        return round(self.item(), ndigits)
+
     def __index__(self) -> int:
         value = self._current().value
         if value.dtype.kind not in "iu" or value.ndim:

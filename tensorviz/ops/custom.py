@@ -97,7 +97,16 @@ def _as_result(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
     """The user's function, with its result as an array of the record's own: the user may still write to what was returned."""
 
     def run(*operands: Any, **params: Any) -> Any:
+        lost = [key for key, value in params.items() if getattr(value, "requires_grad", False)]
+        if lost:
+            raise RuleError(
+                f"custom op {name!r}: the parameter {lost[0]} is a Tensor that requires a gradient, which would be lost; pass it as an operand"
+            )
         result = forward(*operands, **params)
+        if getattr(result, "requires_grad", False):
+            raise RuleError(
+                f"custom op {name!r}: forward returned a Tensor that requires a gradient, which would be lost; compute on the arrays that it is given"
+            )
         value = result if isinstance(result, np.generic) else np.array(result)
         if value.dtype.kind not in "fiub":
             raise RuleError(f"custom op {name!r}: forward returned {type(result).__name__} of dtype {value.dtype}, expected an array of real numbers")
@@ -108,6 +117,10 @@ def _as_result(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
 
 def _pull(op: Op, vjp: Callable[..., Any]) -> Callable[[Node, Any], tuple[Any, ...]]:
     def pull(node: Node, g: Any) -> tuple[Any, ...]:
+        if isinstance(g, np.ndarray):
+            # other nodes and the record hold the same array: a rule that writes into it must fail, as it does on its operands
+            g = g.view()
+            g.flags.writeable = False
         return _shares(op, node, vjp(g, *(n.value for n in node.inputs), **node.params))
 
     return pull

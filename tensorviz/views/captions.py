@@ -55,21 +55,25 @@ def captioned(data: TraceData) -> tuple[Step, ...]:
     if data.steps and data.steps[0].caption:
         return data.steps
     arrived: Counter[int] = Counter()
+    sent: dict[int, list[int]] = {}
+    for step in data.steps:
+        if step.share is not None and step.kind == "accumulate":
+            sent.setdefault(step.share.consumer, []).append(step.node)
     steps = []
     for step in data.steps:
         if step.kind == "accumulate":
             arrived[step.node] += 1
-        steps.append(replace(step, caption=caption(data, step, arrived[step.node])))
+        steps.append(replace(step, caption=caption(data, step, arrived[step.node], sent.get(step.node, []))))
     return tuple(steps)
 
 
-def caption(data: TraceData, step: Step, arrived: int) -> str:
-    """The sentence of one step; ``arrived``: the shares that its node has, this one included."""
+def caption(data: TraceData, step: Step, arrived: int, sent: list[int]) -> str:
+    """The sentence of one step; ``arrived``: the shares that its node has, this one included; ``sent``: whom its rule sends shares to."""
     node = data.nodes[step.node]
     if step.kind == "seed":
         return _seed(node, step)
     if step.kind == "pull":
-        return _pull(data, node)
+        return _pull(data, node, sent)
     if step.kind == "leaf":
         return _leaf(node, step)
     assert step.share is not None
@@ -90,20 +94,14 @@ def _seed(node: TraceNode, step: Step) -> str:
     )
 
 
-def _pull(data: TraceData, node: TraceNode) -> str:
-    receivers = [data.nodes[i] for i in dict.fromkeys(s.target for s in _sent(data, node))]
+def _pull(data: TraceData, node: TraceNode, sent: list[int]) -> str:
+    receivers = [data.nodes[i] for i in dict.fromkeys(sent)]
     gate, name = _gate(node), title(node)
     what = f"{gate} {node.word}" if node.word else gate
     start = f"The rule of {name} runs: {what}" if name != gate else f"{what[0].upper()}{what[1:]}"
     if not receivers:
         return f"{start}; no operand needs a share."
     return f"{start}; {'a share goes' if len(receivers) == 1 else 'shares go'} to {_listed([title(r) for r in receivers])}."
-
-
-def _sent(data: TraceData, node: TraceNode) -> list[Share]:
-    """The shares that a node's rule made, in slot order."""
-    sent = [s for i in dict.fromkeys(node.inputs) for s in data.nodes[i].shares if s.consumer == node.id]
-    return sorted(sent, key=lambda s: s.slot)
 
 
 def _unbroadcast(node: TraceNode, share: Share) -> str:

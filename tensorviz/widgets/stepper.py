@@ -17,6 +17,12 @@ except ImportError as error:  # pragma: no cover - a plain install brings both
     raise MissingExtraError("the stepper needs anywidget and ipywidgets, which come with: pip install tensorviz-backward") from error
 
 
+class _Setting(traitlets.Any):
+    """A trait that is judged by ``Stepper._valid``, None included (traitlets lets None past every validator of an ``Any``)."""
+
+    allow_none = False
+
+
 class Stepper(anywidget.AnyWidget):
     """Steps through one trace, forwards and backwards, in the browser.
 
@@ -27,13 +33,13 @@ class Stepper(anywidget.AnyWidget):
     _esm = assets.text("stepper.js")
     _css = assets.text("stepper.css")
 
-    step = traitlets.Any(0).tag(sync=True)
-    playing = traitlets.Any(False).tag(sync=True)
-    speed = traitlets.Any(1.0).tag(sync=True)
-    granularity = traitlets.Any("micro").tag(sync=True)
+    step = _Setting(0).tag(sync=True)
+    playing = _Setting(False).tag(sync=True)
+    speed = _Setting(1.0).tag(sync=True)
+    granularity = _Setting("micro").tag(sync=True)
     selected = traitlets.Any(None, allow_none=True).tag(sync=True)
-    breakpoints = traitlets.Any(()).tag(sync=True)
-    theme = traitlets.Any("auto").tag(sync=True)
+    breakpoints = _Setting(()).tag(sync=True)
+    theme = _Setting("auto").tag(sync=True)
 
     payload = traitlets.Bytes(b"").tag(sync=True)
     """The container of `wire`, gzipped; set once."""
