@@ -216,9 +216,8 @@ def _elementwise_axes(op: Op, f: Callable[[Any], Floats], x: Floats, base: Float
     """The axes that the operand grows where the op works element by element; None where it does not."""
     if not can_grow(x.shape, base.shape):
         return None
-    forward = op.run
-    if isinstance(forward, np.ufunc) and forward.signature is None and op.broadcasts:
-        return sum_axes(base.shape, x.shape)
+    if op.ufuncs and all(u.signature is None for u in op.ufuncs):
+        return sum_axes(base.shape, x.shape) if op.broadcasts or x.shape != base.shape else ()
     if x.shape == base.shape and x.size > 16 and is_elementwise(f, x, base):
         return ()
     return None

@@ -69,7 +69,7 @@ def check(
 
     ``nodes``: ``"all"``, or keys as :meth:`Trace.node` takes them. ``eps``: the first step relative to max(1, |x|), chosen
     from the scale of x if None. ``budget``: array elements that may be computed to check one array element by element;
-    beyond it two random directions and a few elements are checked (None: always every element). ``executor``: any
+    beyond it a random direction, in which all elements move, and a few elements are checked (None: always every element). ``executor``: any
     :class:`concurrent.futures.Executor`, a Dask client's ``client.get_executor()`` among them; the rows do not depend on it,
     and what it loses is done in this process, and said in ``report.notes``. ``progress``: called with (done, total), or True
     for a line of text on stderr. ``seed``: of the random directions.

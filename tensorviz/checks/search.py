@@ -12,7 +12,7 @@ import numpy as np
 from tensorviz.checks.differences import CODE, Floats, Judged, Problem, Ruler, judge, scale_of
 from tensorviz.checks.problems import Everywhere, Move, Moved, directions
 
-DIRECTIONS = 2
+DIRECTIONS = 1
 SAMPLES = 2
 """Of an array beyond the budget: that many random directions, its largest gradient, and one element less than SAMPLES at random."""
 ALWAYS = 4
@@ -103,7 +103,8 @@ def _sampled(problem: Made, flat: Floats, x: Floats, scale: float, room: Floats,
 
 def method(picked: Picks, size: int, count: int) -> str:
     """How an array was checked, for the report."""
-    return f"{len(picked.ways)} random directions and {count} of {size:,} elements"
+    ways = len(picked.ways)
+    return f"{'a random direction' if ways == 1 else f'{ways} random directions'} and {count} of {size:,} elements"
 
 
 def _straight(problem: Made, picked: Picks, flat: Floats, room: Floats, ruler: Ruler) -> tuple[Judged, list[int]]:

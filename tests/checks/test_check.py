@@ -52,7 +52,7 @@ def test_a_small_array_is_checked_element_by_element_and_a_large_one_along_direc
     W = tv.tensor(np.random.default_rng(0).normal(size=(60, 50)), requires_grad=True)
     trace = np.tanh(np.ones((4, 60)) @ W).sum().backward()
     block = next(b for b in trace.check(nodes=W).blocks if b.scope == "global")
-    assert block.note == "2 random directions and 2 of 3,000 elements" and block.where[:2] == (-1, -1)
+    assert block.note == "a random direction and 2 of 3,000 elements" and block.where[0] == -1 and -1 not in block.where[1:]
     whole = next(b for b in trace.check(nodes=W, budget=None).blocks if b.scope == "global")
     assert sum(whole.counts.values()) == 3000 and whole.note == ""
 
