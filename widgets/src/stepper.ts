@@ -84,12 +84,15 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
       role: "region",
       "aria-label": "Backward pass debugger",
       tabindex: "0",
-      "data-lm-suppress-shortcuts": "true",
     },
     ...[barElement, time, said].filter((e) => e !== undefined),
     h("div", { class: "tv-panes" }, h("div", { class: "tv-left" }, drawn, code), facts),
     overlay,
   );
+  // As a plain widget in JupyterLab: its shortcuts are looked up from the focused element outwards, so that one has to carry the mark.
+  element.addEventListener("focusin", (event) => {
+    if (event.target instanceof Element) event.target.setAttribute("data-lm-suppress-shortcuts", "true");
+  });
   element.toggleAttribute("data-large", picture.size > LARGE);
   element.style.setProperty("--tv-panes", `${Math.ceil(tall)}px`);
   const toggleHelp = () => {
