@@ -5,7 +5,7 @@
 >>> X = tv.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
 >>> b = tv.tensor([0.1, 0.2, 0.3], requires_grad=True)
 >>> L = ((X + b) ** 2).sum()
->>> trace = L.backward()            # as the last line of a notebook cell: the stepper
+>>> trace = L.backward()  # as the last line of a notebook cell: the stepper
 >>> trace
 Trace of L: 6 nodes, 14 steps, 0 forks
 >>> b.grad
