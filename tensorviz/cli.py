@@ -56,6 +56,7 @@ class Recorder:
         import tensorviz
         from tensorviz import show
         from tensorviz.engine import backward as module
+        from tensorviz.engine import tensor as tensors
 
         run = module.backward
 
@@ -64,14 +65,14 @@ class Recorder:
             self.see(trace)
             return trace
 
-        places: list[ModuleType] = [module, tensorviz, show]
-        for place in places:
-            vars(place)["backward"] = backward
+        places: list[tuple[ModuleType, str]] = [(module, "backward"), (tensorviz, "backward"), (show, "backward"), (tensors, "run_backward")]
+        for place, name in places:
+            vars(place)[name] = backward
         try:
             yield
         finally:
-            for place in places:
-                vars(place)["backward"] = run
+            for place, name in places:
+                vars(place)[name] = run
 
 
 def code_of(path: Path) -> Iterator[tuple[str, str]]:
