@@ -219,7 +219,9 @@ class Tensor:
         return value.reshape(()).item()  # type: ignore[no-any-return]
 
     def numpy(self) -> Array:
-        """The values as a read-only array."""
+        """The values as a read-only array; where ``.data`` was handed out, a view of that."""
+        if self._node is None and self._hand is not None:
+            return _read_only(self._hand[0])
         return _read_only(self._current().value)
 
     def tolist(self) -> Any:
