@@ -131,13 +131,21 @@ def write(options: argparse.Namespace, suffix: str, text: str) -> None:
     print(path)
 
 
+def record_at(options: argparse.Namespace) -> Trace:
+    """The record, once ``--step`` is known to be one of its steps."""
+    trace = record_of(options)
+    if options.step is not None and not 0 <= options.step < len(trace):
+        raise UsageError(f"--step {options.step}: the record has {len(trace)} steps, 0 to {len(trace) - 1}")
+    return trace
+
+
 def svg(options: argparse.Namespace) -> int:
-    write(options, ".svg", record_of(options).to_svg(step=options.step))
+    write(options, ".svg", record_at(options).to_svg(step=options.step))
     return 0
 
 
 def html(options: argparse.Namespace) -> int:
-    write(options, ".html", record_of(options).to_html(step=options.step))
+    write(options, ".html", record_at(options).to_html(step=options.step))
     return 0
 
 

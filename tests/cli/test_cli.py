@@ -116,6 +116,7 @@ def test_the_demo_writes_a_page(tmp_path, capsys):
     [
         ("x = 1", [], "never called backward()"),
         (SCRIPT, ["--number", "9"], "made 3 record(s), so there is no number 9"),
+        (SCRIPT, ["--step", "99"], "--step 99: the record has"),
         (None, [], "there is no file"),
     ],
 )
