@@ -27,6 +27,8 @@ STARTUP = 90.0
 """Seconds a server or a kernel may take on a busy machine with two cores before a test gives up."""
 
 HARMLESS = (
+    # JupyterLab's own debugger panel, when a page is closed while it asks
+    r"Could not restore the debugger state: Canceled future",
     # Both front ends ask for optional things (a favicon, a workspace, custom settings) and report the 404.
     r"Failed to load resource: the server responded with a status of 404",
     # Notebook 7.6 loads its settings before one of its own plugins is registered.
