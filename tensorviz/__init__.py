@@ -33,7 +33,7 @@ from tensorviz.show import debug, draw
 from tensorviz.trace import Share, Source, Step, Trace, TraceNode
 
 if TYPE_CHECKING:
-    from tensorviz import nn, optim
+    from tensorviz import nn, optim, primitives
     from tensorviz.checks import CheckReport, break_on, error_curve, gradcheck
     from tensorviz.checks.runs import compare
     from tensorviz.display import set_display
@@ -57,7 +57,7 @@ _LATER = {
     "set_display": "tensorviz.display",
 }
 """Names whose modules are loaded when they are first used, so that the import stays light."""
-_PARTS = ("nn", "optim")
+_PARTS = ("nn", "optim", "primitives")
 """Parts of the package that are loaded so, too."""
 
 __all__ = [
@@ -89,6 +89,7 @@ __all__ = [
     "nn",
     "no_grad",
     "optim",
+    "primitives",
     "scope",
     "set_display",
     "tensor",

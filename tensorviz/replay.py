@@ -90,6 +90,9 @@ class Program:
 
     def __init__(self, nodes: Sequence[Runnable], *, dtype: npt.DTypeLike | None = None) -> None:
         self.nodes = nodes
+        if any(n.kind == "op" and n.op not in REGISTRY for n in nodes):
+            # a trace from a file may hold primitives, whose ops are registered when they are first used
+            from tensorviz import primitives  # noqa: F401
         self.dtype = None if dtype is None else np.dtype(dtype)
         if self.dtype is not None and self.dtype.kind != "f":
             raise DTypeError(f"replay: dtype= is a float type, got {self.dtype}")
