@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+NUMPY_2 = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
+
 Make = Callable[[np.random.Generator], Any]
 """Makes one operand."""
 

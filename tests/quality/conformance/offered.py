@@ -15,6 +15,8 @@ NOT_OFFERED = {
     "np.linalg.eig": COMPLEX,
 }
 """Functions of NumPy for which autograd has a rule and we have none: they raise NoRuleError."""
+if hasattr(np, "msort"):  # NumPy 1
+    NOT_OFFERED["np.msort"] = "NumPy 2 removed it: np.sort(a, axis=0)"
 
 _OF_AUTOGRAD = {"array_from_args", "concatenate_args", "make_diagonal", "_original_where", "_primitive_norm", "truncate_pad"}
 """Autograd's own helpers, which it keeps in its numpy namespaces."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .case import NUMPY_2
+
 NUMPY = "we do what NumPy does"
 
 REASONS = {
@@ -29,5 +31,6 @@ REASONS = {
     ("np.outer", "autograd"): f"operands with more than one axis are not implemented; {NUMPY}, which flattens them",
     ("np.cross", "autograd"): "operands that broadcast are not implemented",
     ("np.einsum", "autograd"): "a repeated index within one operand is not implemented",
-    ("np.linalg.solve", "autograd"): "leading axes that broadcast are not implemented; rule 1 sums them",
 }
+if NUMPY_2:  # the case that shows it has another meaning in NumPy 1
+    REASONS["np.linalg.solve", "autograd"] = "leading axes that broadcast are not implemented; rule 1 sums them"
