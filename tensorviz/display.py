@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Literal
 
+from tensorviz.arguments import one_of
 from tensorviz.trace import Trace
 
 Mode = Literal["stepper", "svg", "text", "none"]
@@ -18,8 +19,7 @@ def set_display(mode: Mode) -> None:
     Where there is no notebook kernel, or the widget packages are missing, the stepper gives way to the still picture.
     """
     global _mode
-    if mode not in MODES:
-        raise ValueError(f"display must be one of {', '.join(map(repr, MODES))}, not {mode!r}")
+    one_of("set_display", "mode", mode, MODES)
     _mode = mode
 
 

@@ -4,21 +4,47 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 
 class TensorvizError(Exception):
     """Base of all; catch it to catch everything that tensorviz raises on purpose."""
 
 
 class DTypeError(TensorvizError, TypeError):
-    """A dtype that cannot be used here: an integer that should require a gradient, complex, object."""
+    """A dtype that cannot be used here (an integer that should require a gradient, complex, object), or an argument of a type that is not taken."""
+
+
+class OptionError(TensorvizError, ValueError):
+    """A setting outside what there is: a mode that does not exist, a number out of its range, arguments that exclude each other."""
+
+
+class OptionTypeError(OptionError, DTypeError):
+    """A setting that is not even of the right type."""
+
+
+class NumberError(TensorvizError, OverflowError):
+    """A number that does not fit into the dtype that it meets."""
+
+
+class NamingError(TensorvizError, AttributeError):
+    """A name that cannot be an attribute here: it is no identifier, or it is taken."""
 
 
 class ShapeError(TensorvizError, ValueError):
     """Shapes that do not fit: operands, a seed, a share of a rule, an in-place result."""
 
 
-class AxisError(ShapeError, IndexError):
-    """An axis that an operand does not have."""
+class ConversionError(ShapeError, TypeError):
+    """A Tensor of several elements where Python wants one number; NumPy says TypeError to it, PyTorch ValueError."""
+
+
+class AxisError(ShapeError, np.exceptions.AxisError):
+    """An axis that an operand does not have, or one that is named twice. NumPy's own kind, too."""
+
+
+class LinearAlgebraError(TensorvizError, np.linalg.LinAlgError):
+    """A matrix with which this cannot be done: singular, or not positive definite. NumPy's own kind, too."""
 
 
 class IndexingError(TensorvizError, IndexError):

@@ -25,7 +25,8 @@ SHOWING = {"views", "widgets", "display", "show", "wire", "cli"}
 """What a person sees, and how it travels there."""
 
 FORBIDDEN = {
-    "errors": {"trace", "replay", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
+    "arguments": {"trace", "replay", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
+    "errors": {"arguments", "trace", "replay", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
     "trace": {"replay", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
     "replay": {"checks", "findings", "lowering"} | SHOWING | LIBRARY - {"primitives"},
     "engine": {"ops", "checks", "findings", "replay"} | SHOWING | LIBRARY,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tensorviz.errors import DTypeError
+from tensorviz.errors import DTypeError, NodeLookupError
 from tensorviz.trace import Array, Trace
 
 RTOL, ATOL = 1e-5, 1e-8
@@ -60,7 +60,7 @@ class ComparisonTable:
         for row in self.rows:
             if row.name == name:
                 return row
-        raise KeyError(f"{name!r} was not compared. Names: {', '.join(r.name for r in self.rows)}")
+        raise NodeLookupError(f"{name!r} was not compared. Names: {', '.join(r.name for r in self.rows)}")
 
     _HEAD = ("gradient of", "shape", "exact", "close", "max difference", "at", "note")
 

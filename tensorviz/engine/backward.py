@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import shown
 from tensorviz.engine import tensor as tensors
 from tensorviz.engine.graph import Changed, Node, local, user_frame
 from tensorviz.engine.record import Pass, Write, names_in, source_of
@@ -105,6 +106,8 @@ def _root(y: Any) -> Node:
 
 
 def _seeds(nodes: Sequence[Node], roots: Sequence[Tensor], gradients: Sequence[Any] | None) -> list[Any]:
+    if gradients is not None and not isinstance(gradients, (list, tuple, np.ndarray)):
+        raise SeedError(f"backward of a list of Tensors takes a list of gradients, one per Tensor, got {shown(gradients)}")
     if gradients is not None and len(gradients) != len(nodes):
         raise SeedError(
             f"backward got {len(nodes)} Tensor(s) and {len(gradients)} gradient(s); give one per Tensor (None for one with a single element)"
@@ -121,9 +124,16 @@ def _seeds(nodes: Sequence[Node], roots: Sequence[Tensor], gradients: Sequence[A
                 )
             seed = np.ones(value.shape, value.dtype)
         else:
-            given = np.asarray(gradient)
+            try:
+                given = np.asarray(gradient)
+            except (ValueError, TypeError) as error:
+                raise SeedError(
+                    f"backward: the gradient is no rectangular array, expected real numbers of shape {value.shape}, got {shown(gradient)} ({error})"
+                ) from error
             if given.dtype.kind not in "fiub":
-                raise SeedError(f"backward: the gradient has dtype {given.dtype}, expected real numbers of shape {value.shape}")
+                raise SeedError(
+                    f"backward: the gradient has dtype {given.dtype}, expected real numbers of shape {value.shape}, got {shown(gradient)}"
+                )
             if given.shape != value.shape:
                 raise SeedError(
                     f"backward: the gradient has shape {given.shape}, expected {value.shape}, the shape of {root._what()}; it is not broadcast"

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import function, shown
 from tensorviz.engine import trees
-from tensorviz.engine.graph import Node, check_dtype, enable_grad, frozen, is_grad_enabled, leaf
+from tensorviz.engine.graph import Node, check_dtype, enable_grad, frozen, is_grad_enabled, leaf, numbers
 from tensorviz.engine.higher import behind, pull
 from tensorviz.engine.op import REGISTRY, Op, apply
 from tensorviz.engine.tensor import Tensor
@@ -50,8 +51,7 @@ class _Run:
     """One call of a function with variables in the places of some arguments, and its pullbacks."""
 
     def __init__(self, what: str, f: Callable[..., Any], args: Sequence[Any], argnums: Sequence[int], kwargs: dict[str, Any]) -> None:
-        if not callable(f):
-            raise DTypeError(f"{what} takes a function first, got {type(f).__name__}")
+        function(what, "its first argument", f)
         self.what = what
         self.argnums = [_position(what, n, len(args)) for n in argnums]
         self.given = [args[n] for n in self.argnums]
@@ -79,8 +79,8 @@ class _Run:
         self.roots = [_root(what, y) for y in trees.leaves(self.out)]
 
     def _variable(self, x: Any, n: int, name: str | None) -> Tensor:
-        value = x._current().value if isinstance(x, Tensor) else np.array(x)
-        check_dtype(np.dtype(value.dtype))
+        value = x._current().value if isinstance(x, Tensor) else numbers(x, f"{self.what}: argument {n}")
+        check_dtype(np.dtype(value.dtype), f"{self.what}: argument {n}", x)
         if value.dtype.kind != "f":
             raise DTypeError(f"{self.what}: argument {n} has dtype {value.dtype}; only floats have a gradient, e.g. 1.0 instead of 1")
         if isinstance(x, Tensor) and x.requires_grad and self.outer:
@@ -172,9 +172,12 @@ def _single(run: _Run) -> Tensor:
 
 def _seed(what: str, g: Any, y: Any) -> Any:
     """A cotangent or tangent for ``y``, checked and in its dtype; a Tensor stays one."""
-    value = g if isinstance(g, Tensor) else np.asarray(g)
+    try:
+        value = g if isinstance(g, Tensor) else np.asarray(g)
+    except (ValueError, TypeError) as error:
+        raise SeedError(f"{what}: expected real numbers of shape {y.shape}, got {shown(g)} ({error})") from error
     if value.dtype.kind not in "fiub":
-        raise SeedError(f"{what}: expected real numbers of shape {y.shape}, got dtype {value.dtype}")
+        raise SeedError(f"{what}: expected real numbers of shape {y.shape}, got {shown(g)} of dtype {value.dtype}")
     if value.shape != y.shape:
         raise SeedError(f"{what}: expected shape {y.shape}, got {value.shape}; it is not broadcast")
     if value.dtype != y.dtype:
@@ -183,7 +186,9 @@ def _seed(what: str, g: Any, y: Any) -> Any:
 
 
 def _matching(what: str, given: Any, like: Any) -> list[Any]:
-    """The leaves of one nesting, refused if it is another than that of ``like``."""
+    """The leaves of one nesting, refused if it is another than that of ``like``. For a single array a list of Python numbers is one, too."""
+    if not isinstance(like, (list, tuple, dict)) and all(isinstance(x, (int, float)) for x in trees.leaves(given)):
+        return [given]
     if trees.shape(given) != trees.shape(like):
         raise ShapeError(f"{what}: expected the nesting {trees.shape(like)}, got {trees.shape(given)}")
     return list(trees.leaves(given))
@@ -206,6 +211,7 @@ def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..
     >>> float(grad(grad(lambda x: x * x * x))(2.0))
     12.0
     """
+    function("grad", "its first argument", f)
     of = value_and_grad(f, argnums)
 
     @functools.wraps(f)
@@ -222,11 +228,12 @@ def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> C
     >>> float(value), gradient.tolist()
     (5.0, [2.0, 4.0])
     """
-    numbers, single = _argnums(argnums)
+    function("value_and_grad", "its first argument", f)
+    positions, single = _argnums(argnums)
 
     @functools.wraps(f)
     def both(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        run = _Run("grad", f, args, numbers, kwargs)
+        run = _Run("grad", f, args, positions, kwargs)
         y = _single(run)
         seed = np.ones(y.shape, y.dtype)
         gradients = run.pull([seed if seed.ndim else seed[()]], recorded=run.recorded)
@@ -247,15 +254,16 @@ def vjp(f: Callable[..., Any], *primals: Any, **kwargs: Any) -> tuple[Any, Calla
     """
     run = _Run("vjp", f, primals, range(len(primals)), kwargs)
 
-    def pullback(g: Any) -> tuple[Any, ...]:
-        seeds = [_seed("vjp's pullback", x, y) for x, y in zip(_matching("vjp's pullback", g, run.out), run.roots, strict=True)]
-        recorded = run.recorded or any(isinstance(s, Tensor) for s in seeds)
-        gradients = run.pull(seeds, recorded=recorded)
-        from_tensor = any(isinstance(s, Tensor) for s in seeds)
-        like = [x if isinstance(x, Tensor) or not from_tensor else seeds[0] for x in run.inputs]
-        return tuple(trees.refilled(run.given, run.handed_out(gradients, like)))
+    return run.out_handed_out(), functools.partial(_pullback, "vjp's pullback", run)
 
-    return run.out_handed_out(), pullback
+
+def _pullback(what: str, run: _Run, g: Any) -> tuple[Any, ...]:
+    """The gradients of a run's inputs, from a cotangent of its result."""
+    seeds = [_seed(what, x, y) for x, y in zip(_matching(what, g, run.out), run.roots, strict=True)]
+    from_tensor = any(isinstance(s, Tensor) for s in seeds)
+    gradients = run.pull(seeds, recorded=run.recorded or from_tensor)
+    like = [x if isinstance(x, Tensor) or not from_tensor else seeds[0] for x in run.inputs]
+    return tuple(trees.refilled(run.given, run.handed_out(gradients, like)))
 
 
 # ---- forward -----------------------------------------------------------------------------------------------------
@@ -301,11 +309,12 @@ def jacobian(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callabl
     >>> jacobian(lambda x: x * x)(np.array([1.0, 2.0])).tolist()
     [[2.0, 0.0], [0.0, 4.0]]
     """
-    numbers, single = _argnums(argnums)
+    function("jacobian", "its first argument", f)
+    positions, single = _argnums(argnums)
 
     @functools.wraps(f)
     def matrix(*args: Any, **kwargs: Any) -> Any:
-        run = _Run("jacobian", f, args, numbers, kwargs)
+        run = _Run("jacobian", f, args, positions, kwargs)
         blocks = []
         for which, y in enumerate(run.roots):
             rows = []
@@ -342,5 +351,5 @@ def hvp(f: Callable[..., Any], x: Any, v: Any, **kwargs: Any) -> Any:
     >>> hvp(lambda x: (x * x * x).sum(), np.array([1.0, 2.0]), np.array([1.0, 10.0])).tolist()
     [6.0, 120.0]
     """
-    _, pullback = vjp(functools.partial(grad(f), **kwargs), x)
-    return pullback(v)[0]
+    run = _Run("hvp", functools.partial(grad(f), **kwargs), (x,), (0,), {})
+    return _pullback("hvp's vector", run, v)[0]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorviz.arguments import shown
 from tensorviz.errors import DTypeError
 
 if TYPE_CHECKING:
@@ -187,21 +188,32 @@ def constant(value: Any, like: Any = None) -> Node:
     if isinstance(value, np.generic):
         check_dtype(value.dtype)
         return Node(None, (), NO_PARAMS, value, False, False, True, new_uid(), None, -1, "")
-    array = np.array(value)
-    check_dtype(array.dtype)
+    array = numbers(value)
+    check_dtype(array.dtype, like=value)
     node = Node(None, (), NO_PARAMS, frozen(array), False, False, True, new_uid(), None, -1, "")
     if isinstance(value, np.ndarray):
         node.more().original = value
     return node
 
 
-def check_dtype(dtype: np.dtype[Any]) -> None:
-    """Tensors hold floats, integers and booleans; anything else is refused by name."""
+def numbers(value: Any, where: str = "an operand") -> np.ndarray[Any, Any]:
+    """A copy of what the user gave, as an array; what NumPy cannot make one of (ragged lists) is refused."""
+    try:
+        return np.array(value)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise DTypeError(f"{where} is no rectangular array of numbers, got {shown(value)} ({error})") from error
+
+
+def check_dtype(dtype: np.dtype[Any], where: str = "", like: Any = None) -> None:
+    """Tensors hold floats, integers and booleans; anything else is refused by name. ``like``: what the user gave."""
     if dtype.kind == "c":
-        raise DTypeError(f"complex numbers have no gradient here (dtype {dtype}); take the real and imaginary parts as two Tensors")
-    if dtype.kind not in "fiub":
         raise DTypeError(
-            f"a Tensor holds floats, integers or booleans, got dtype {dtype}; check that the nested lists are rectangular and hold numbers only"
+            f"{where}{': ' if where else ''}complex numbers have no gradient here (dtype {dtype}); take the real and imaginary parts as two Tensors"
+        )
+    if dtype.kind not in "fiub":
+        got = f"dtype {dtype}" if like is None or isinstance(like, np.ndarray) else f"{shown(like)} (dtype {dtype})"
+        raise DTypeError(
+            f"{where or 'a Tensor'} holds floats, integers or booleans, got {got}; check that the nested lists are rectangular and hold numbers only"
         )
 
 

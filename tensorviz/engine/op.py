@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tensorviz.engine.graph import NO_PARAMS, OURS, Node, constant, local, new_uid
-from tensorviz.errors import AxisError, IndexingError, OpDefinitionError, ShapeError, TensorvizError
+from tensorviz.engine.graph import NO_PARAMS, OURS, Node, check_dtype, constant, local, new_uid, numbers
+from tensorviz.errors import AxisError, DTypeError, IndexingError, LinearAlgebraError, NumberError, OpDefinitionError, ShapeError, TensorvizError
 
 REGISTRY: dict[str, Op] = {}
 """Every op by name."""
@@ -89,6 +89,8 @@ class Op:
     variadic: bool = False
     run: Callable[..., Any]
     """``forward`` as a plain function, looked up once."""
+    foreign: bool = False
+    """Forward is the user's own function: what it raises is not NumPy's word about the operands, and stays as it is."""
     partial: bool = False
     """Some slots have no rule, so whether the result requires a gradient depends on which operands do."""
     pull: Callable[[Node, Any], tuple[Any, ...]]
@@ -410,8 +412,7 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
             else:
                 nodes.append(None)
         if found is None:
-            result = op.run(*operands, **params)
-            return result[0] if op.extras else result
+            return _plainly(op, operands, params)
         if None in nodes:
             like = found.value
             nodes = [constant(x, like) if n is None else n for n, x in zip(nodes, operands, strict=True)]
@@ -420,8 +421,10 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         value = op.run(*[n.value for n in nodes], **params) if params or len(nodes) > 1 else op.run(nodes[0].value)
     except TensorvizError:
         raise
-    except (ValueError, IndexError) as error:
-        raise _explain(op, [n.value for n in nodes], params, error) from error
+    except FAILURES as error:
+        if op.foreign:
+            raise
+        raise explained(op, [n.value for n in nodes], params, error) from error
     extras: tuple[Any, ...] = ()
     if op.extras:
         value, extras = value
@@ -480,18 +483,63 @@ def finish(
     return made
 
 
-def _explain(op: Op, values: Sequence[Any], params: dict[str, Any], error: Exception) -> Exception:
+FAILURES = (ValueError, IndexError, TypeError, OverflowError)
+"""What NumPy raises about operands and parameters that do not fit."""
+
+
+def _plainly(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    """The result without a Tensor among the operands: lists become arrays, and what does not fit is refused in the same words."""
+    values = [x if isinstance(x, _VALUES) else _value(op, i, x) for i, x in enumerate(operands)]
+    try:
+        result = op.run(*values, **params)
+    except TensorvizError:
+        raise
+    except FAILURES as error:
+        if op.foreign:
+            raise
+        raise explained(op, values, params, error) from error
+    return result[0] if op.extras else result
+
+
+def _value(op: Op, i: int, x: Any) -> Any:
+    """What is neither array nor number, as an array; None stands for an operand that is left out."""
+    if x is None and not op.variadic and op.slots[min(i, len(op.slots) - 1)] in defaults_of(op):
+        return None
+    where = f"{op.name}: operand {op.slot_name(i)}" if op.variadic or i < len(op.slots) else op.name
+    array = numbers(x, where)
+    check_dtype(array.dtype, where, x)
+    return array
+
+
+def explained(op: Op, values: Sequence[Any], params: dict[str, Any], error: Exception) -> Exception:
     """The error of a forward rule, with the op, the shapes, the parameters and what to do."""
+    if not op.variadic and not _least(op) <= len(values) <= len(op.slots):
+        return DTypeError(f"{op.name} takes {len(op.slots)} operand(s) ({', '.join(op.slots)}), got {len(values)}")
+    taken = _parameters(op.run)
+    unknown = [k for k in params if k not in taken] if taken else list(params)
+    if unknown and isinstance(error, TypeError):
+        known = ", ".join(k for k in taken if k not in op.slots)
+        return DTypeError(f"{op.name} takes no {', '.join(unknown)}={f'; it has {known}' if known else ''}")
     shapes = " and ".join(str(np.shape(v)) for v in values)
     given = ", ".join(text for k, v in params.items() if len(text := f"{k}={v!r}") <= 80)
-    text = f"{op.name}: operands of shape {shapes} do not fit{f' with {given}' if given else ''} ({error}){f'; {op.advice}' if op.advice else ''}"
+    advice = f"; {op.advice}" if op.advice else ""
+    text = f"{op.name}: operands of shape {shapes} do not fit{f' with {given}' if given else ''} ({error}){advice}"
     if isinstance(error, np.linalg.LinAlgError):
-        return type(error)(f"{op.name} of operands of shape {shapes}: {error}{f'; {op.advice}' if op.advice else ''}")
+        return LinearAlgebraError(f"{op.name} of operands of shape {shapes}: {error}{advice}")
+    if isinstance(error, OverflowError):
+        large = next((f" {op.slot_name(i)}" for i, v in enumerate(values) if type(v) is int and v.bit_length() > 63), "")
+        return NumberError(
+            f"{op.name}: the number in operand{large} does not fit into the dtype of the others ({error}); give a float, or a smaller one"
+        )
+    if isinstance(error, TypeError):
+        dtypes = " and ".join(str(getattr(v, "dtype", type(v).__name__)) for v in values)
+        return DTypeError(f"{op.name}: operands of shape {shapes} and dtype {dtypes}{f' with {given}' if given else ''}: {error}{advice}")
     if isinstance(error, IndexError):
         return AxisError(text) if isinstance(error, ValueError) else IndexingError(text)
     return ShapeError(text)
 
 
+_VALUES = (np.ndarray, np.generic, bool, int, float)
 _FLOAT, _ARRAY, _make = np.float64, np.ndarray, object.__new__
 
 
@@ -513,8 +561,8 @@ def _binary(op: Op, *, reflected: bool) -> Callable[[Any, Any], Any]:
         x, y = a.value, b.value
         try:
             value = forward(x, y)
-        except ValueError as error:
-            raise _explain(op, (x, y), NO_PARAMS, error) from error
+        except FAILURES as error:
+            raise explained(op, (x, y), NO_PARAMS, error) from error
         frame = sys._getframe(1)
         mode = local.mode
         kind = type(value)

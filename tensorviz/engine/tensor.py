@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tensorviz.engine import protocols
 from tensorviz.engine.graph import Changed, Node, check_dtype, frozen, leaf, local, user_frame, weak
 from tensorviz.engine.op import METHODS, Op, apply, set_tensor_class
-from tensorviz.errors import DTypeError, InPlaceError, ShapeError
+from tensorviz.errors import ConversionError, DTypeError, InPlaceError, ShapeError
 
 if TYPE_CHECKING:
     from tensorviz.trace import Trace
@@ -322,8 +322,9 @@ class Tensor:
         return shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:
-        for i in range(len(self)):
-            yield self[i]
+        if not self.shape:
+            raise DTypeError(f"a 0-d Tensor cannot be iterated over: {self._what()} holds one number; item() gives it")
+        return (self[i] for i in range(len(self)))
 
     def __bool__(self) -> bool:
         value = self._current().value
@@ -332,10 +333,19 @@ class Tensor:
         return bool(value)
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._number("float()"))
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._number("int()"))
+
+    def _number(self, what: str) -> Any:
+        """The only element, for Python's own conversions, which raise TypeError on arrays."""
+        value = self._current().value
+        if value.size != 1:
+            raise ConversionError(
+                f"{what} needs exactly one element, {self._what()} has shape {value.shape}; use numpy(), or reduce it first, e.g. with sum()"
+            )
+        return value.reshape(()).item()
 
     def __format__(self, spec: str) -> str:
         if not spec:
@@ -443,9 +453,10 @@ def tensor(data: Any, *, dtype: npt.DTypeLike | None = None, requires_grad: bool
         data = data.numpy()
     try:
         array = np.array(data, dtype=dtype)
-    except (ValueError, TypeError) as error:
-        raise DTypeError(f"tensor(): the data is no rectangular array of numbers ({error})") from error
-    check_dtype(array.dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        given = f", or dtype={dtype!r} is none" if dtype is not None else ""
+        raise DTypeError(f"tensor(): the data is no rectangular array of numbers{given} ({error})") from error
+    check_dtype(array.dtype, like=data)
     if requires_grad:
         _refuse_integer(array.dtype)
     if name is not None and not isinstance(name, str):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import number, one_of, whole
 from tensorviz.errors import ShapeError
 from tensorviz.nn.module import Module
 from tensorviz.ops.activation import gelu, leaky_relu, relu, sigmoid, silu
@@ -34,7 +35,7 @@ class LeakyReLU(Module):
     """
 
     def __init__(self, negative_slope: float = 0.01) -> None:
-        self.negative_slope = float(negative_slope)
+        self.negative_slope = number("LeakyReLU", "negative_slope", negative_slope)
 
     def forward(self, x: Any) -> Any:
         return leaky_relu(x, self.negative_slope)
@@ -84,8 +85,7 @@ class GELU(Module):
     """
 
     def __init__(self, approximate: str = "none") -> None:
-        if approximate not in ("none", "tanh"):
-            raise ValueError(f"GELU: approximate is 'none' or 'tanh', got {approximate!r}")
+        one_of("GELU", "approximate", approximate, ("none", "tanh"))
         self.approximate = approximate
 
     def forward(self, x: Any) -> Any:
@@ -103,7 +103,7 @@ class Softmax(Module):
     """
 
     def __init__(self, axis: int = -1) -> None:
-        self.axis = axis
+        self.axis = whole("Softmax", "axis", axis)
 
     def forward(self, x: Any) -> Any:
         return softmax(x, self.axis)
@@ -120,7 +120,7 @@ class LogSoftmax(Module):
     """
 
     def __init__(self, axis: int = -1) -> None:
-        self.axis = axis
+        self.axis = whole("LogSoftmax", "axis", axis)
 
     def forward(self, x: Any) -> Any:
         return log_softmax(x, self.axis)
@@ -140,7 +140,7 @@ class Flatten(Module):
     """
 
     def __init__(self, start_axis: int = 1, end_axis: int = -1) -> None:
-        self.start_axis, self.end_axis = start_axis, end_axis
+        self.start_axis, self.end_axis = whole("Flatten", "start_axis", start_axis), whole("Flatten", "end_axis", end_axis)
 
     def forward(self, x: Any) -> Any:
         return reshape(x, flattened(np.shape(x), self.start_axis, self.end_axis))

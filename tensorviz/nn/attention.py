@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorviz.engine.tensor import Tensor
-from tensorviz.errors import ShapeError
+from tensorviz.errors import OptionError, ShapeError
 from tensorviz.nn.initial import Rng, between, size
 from tensorviz.nn.linear import Linear
 from tensorviz.nn.module import Module
@@ -55,7 +55,7 @@ class MultiheadAttention(Module):
     ) -> None:
         self.embed_dim, self.num_heads = size("MultiheadAttention", "embed_dim", embed_dim), size("MultiheadAttention", "num_heads", num_heads)
         if embed_dim % num_heads:
-            raise ValueError(f"MultiheadAttention: num_heads={num_heads} must divide embed_dim={embed_dim}")
+            raise OptionError(f"MultiheadAttention: num_heads={num_heads} must divide embed_dim={embed_dim}")
         self.dropout, self.batch_first = check_probability("MultiheadAttention", dropout), bool(batch_first)
         self.rng = np.random.default_rng(rng)
         # Glorot's bound √(6 / (fan_in + fan_out)) for the three projections stacked in one matrix

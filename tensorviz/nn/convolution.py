@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tensorviz.errors import OptionError
 from tensorviz.nn.initial import Rng, pair, size, uniform
 from tensorviz.nn.module import Module
 from tensorviz.nn.parameter import Parameter
@@ -39,7 +40,7 @@ class _Convolution(Module):
         self.stride, self.padding, self.dilation = stride, padding, dilation
         self.groups = size(name, "groups", groups)
         if in_channels % groups or out_channels % groups:
-            raise ValueError(f"{name}: groups={groups} must divide in_channels={in_channels} and out_channels={out_channels}")
+            raise OptionError(f"{name}: groups={groups} must divide in_channels={in_channels} and out_channels={out_channels}")
         rng = np.random.default_rng(rng)
         shape = (out_channels, in_channels // groups, *self.kernel_size)
         fan_in = math.prod(shape[1:])

@@ -1,13 +1,15 @@
-"""Initial values of parameters, and what the sizes of a layer may be. Imports nothing of ours but errors."""
+"""Initial values of parameters, and what the sizes of a layer may be. Imports nothing of ours but errors and argument checks."""
 
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from tensorviz.arguments import whole
+from tensorviz.errors import OptionError
 
 Rng = np.random.Generator | int | None
 """Where random numbers come from: a Generator (share one between layers), a seed, or None for fresh ones."""
@@ -24,19 +26,13 @@ def between(rng: Rng, shape: tuple[int, ...], bound: float, dtype: npt.DTypeLike
 
 
 def size(layer: str, what: str, value: Any) -> int:
-    """A whole number of at least 1. Raises ValueError that names the layer and the argument."""
-    try:
-        found = operator.index(value)
-    except TypeError:
-        found = 0
-    if found < 1:
-        raise ValueError(f"{layer}: {what} is a whole number of at least 1, got {value!r}")
-    return found
+    """A whole number of at least 1. Raises an error that names the layer and the argument."""
+    return whole(layer, what, value, least=1)
 
 
 def pair(layer: str, what: str, value: Any, n: int = 2) -> tuple[int, ...]:
     """One size per axis, from one for all or a tuple."""
     given = tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
     if len(given) != n:
-        raise ValueError(f"{layer}: {what} is a whole number or {n} of them, got {value!r}")
+        raise OptionError(f"{layer}: {what} is a whole number or {n} of them, got {value!r}")
     return tuple(size(layer, what, v) for v in given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorviz.arguments import number, one_of, whole
 from tensorviz.nn.module import Module
 from tensorviz.ops.loss import REDUCTIONS, bce_with_logits, cross_entropy, mse_loss, nll_loss
 
@@ -12,8 +13,7 @@ class _Loss(Module):
     """What losses share: how the losses of the rows become one."""
 
     def __init__(self, reduction: str = "mean") -> None:
-        if reduction not in REDUCTIONS:
-            raise ValueError(f"{type(self).__name__}: reduction is one of {', '.join(map(repr, REDUCTIONS))}, got {reduction!r}")
+        one_of(type(self).__name__, "reduction", reduction, REDUCTIONS)
         self.reduction = reduction
 
     def extra_repr(self) -> str:
@@ -44,9 +44,8 @@ class CrossEntropyLoss(_Loss):
 
     def __init__(self, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0) -> None:
         super().__init__(reduction)
-        if not 0 <= label_smoothing <= 1:
-            raise ValueError(f"CrossEntropyLoss: label_smoothing lies between 0 and 1, got {label_smoothing}")
-        self.ignore_index, self.label_smoothing = ignore_index, float(label_smoothing)
+        self.ignore_index = whole("CrossEntropyLoss", "ignore_index", ignore_index)
+        self.label_smoothing = number("CrossEntropyLoss", "label_smoothing", label_smoothing, least=0, most=1)
 
     def forward(self, logits: Any, target: Any) -> Any:
         return cross_entropy(logits, target, self.reduction, self.ignore_index, self.label_smoothing)
@@ -62,7 +61,7 @@ class NLLLoss(_Loss):
 
     def __init__(self, ignore_index: int = -100, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        self.ignore_index = ignore_index
+        self.ignore_index = whole("NLLLoss", "ignore_index", ignore_index)
 
     def forward(self, log_probabilities: Any, target: Any) -> Any:
         return nll_loss(log_probabilities, target, self.reduction, self.ignore_index)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorviz.engine.tensor import Tensor, tensor
-from tensorviz.errors import DTypeError
+from tensorviz.errors import DTypeError, NamingError
 from tensorviz.nn import state
 from tensorviz.nn.calls import Structure, call
 from tensorviz.nn.parameter import Parameter, place
@@ -98,9 +98,9 @@ class Module:
         a Tensor that requires a gradient.
         """
         if not str(name).isidentifier():
-            raise AttributeError(f"a buffer's name is a Python identifier, got {name!r}")
+            raise NamingError(f"a buffer's name is a Python identifier, got {name!r}")
         if hasattr(self, name) and name not in self._buffers:
-            raise AttributeError(f"{type(self).__name__} has an attribute {name!r} already; choose another name for the buffer")
+            raise NamingError(f"{type(self).__name__} has an attribute {name!r} already; choose another name for the buffer")
         if isinstance(data, Tensor) and data.requires_grad:
             raise DTypeError(f"buffer {name!r}: the Tensor requires a gradient; assign an nn.Parameter, or register detach() of it")
         object.__setattr__(self, "_buffers", {**self._buffers, name: bool(persistent)})

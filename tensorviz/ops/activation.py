@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Op
+from tensorviz.errors import OptionError
 from tensorviz.ops.samples import Examples, off_zero
 
 __all__ = ["elu", "erf", "gelu", "leaky_relu", "relu", "sigmoid", "silu", "softplus"]
@@ -256,5 +257,5 @@ def gelu(a: Any, approximate: str = "none") -> Any:
     array([-0.15865525,  0.        ,  0.84134475])
     """
     if approximate not in ("none", "tanh"):
-        raise ValueError(f"gelu: approximate is 'none' or 'tanh', got {approximate!r}")
+        raise OptionError(f"gelu: approximate is 'none' or 'tanh', got {approximate!r}")
     return REGISTRY["gelu"](a, approximate=approximate)

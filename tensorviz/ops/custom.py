@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import shown
 from tensorviz.engine.graph import Node
 from tensorviz.engine.op import REGISTRY, Op, register
 from tensorviz.engine.unbroadcast import can_grow
@@ -21,6 +22,7 @@ class CustomOp(Op, abstract=True):
 
     word = "applies its own rule to"
     user_vjp: Callable[..., Any]
+    foreign = True
 
 
 def custom_op(name: str, forward: Callable[..., Any], vjp: Callable[..., Any], *, broadcasts: bool = False) -> Callable[..., Any]:
@@ -38,6 +40,8 @@ def custom_op(name: str, forward: Callable[..., Any], vjp: Callable[..., Any], *
     >>> cube(np.array([1.0, 2.0]))
     array([1., 8.])
     """
+    if not isinstance(name, str):
+        raise OpDefinitionError(f"custom_op: name is a string, got {shown(name)}")
     known = REGISTRY.get(name)
     if known is not None and not isinstance(known, CustomOp):
         raise OpDefinitionError(f"custom_op: {name!r} is the name of a built-in op; choose another")
@@ -102,14 +106,27 @@ def _as_result(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
             raise RuleError(
                 f"custom op {name!r}: the parameter {lost[0]} is a Tensor that requires a gradient, which would be lost; pass it as an operand"
             )
-        result = forward(*operands, **params)
+        try:
+            result = forward(*operands, **params)
+        except Exception as error:
+            shapes = ", ".join(str(np.shape(x)) for x in operands)
+            error.add_note(f"raised by the forward function of the custom op {name!r}, called with operands of shape {shapes}")
+            raise
         if getattr(result, "requires_grad", False):
             raise RuleError(
                 f"custom op {name!r}: forward returned a Tensor that requires a gradient, which would be lost; compute on the arrays that it is given"
             )
-        value = result if isinstance(result, np.generic) else np.array(result)
+        if isinstance(result, tuple):
+            raise RuleError(f"custom op {name!r}: forward returned a tuple of {len(result)}, expected one array; an op has one result")
+        if isinstance(result, np.generic):
+            value: Any = result
+        else:
+            try:
+                value = np.array(result)
+            except (ValueError, TypeError) as error:
+                raise RuleError(f"custom op {name!r}: forward returned {shown(result)}, expected an array of real numbers ({error})") from error
         if value.dtype.kind not in "fiub":
-            raise RuleError(f"custom op {name!r}: forward returned {type(result).__name__} of dtype {value.dtype}, expected an array of real numbers")
+            raise RuleError(f"custom op {name!r}: forward returned {shown(result)}, expected an array of real numbers (its dtype is {value.dtype})")
         return value
 
     return run
@@ -149,7 +166,7 @@ def _shares(op: Op, node: Node, returned: Any) -> tuple[Any, ...]:
         if share is None or not inp.requires_grad:
             shares.append(None)
             continue
-        share = share if hasattr(share, "shape") else np.asarray(share)
+        share = share if hasattr(share, "shape") else _as_share(op, slot, share)
         expected = inp.value.shape
         if share.shape != expected and not (op.broadcasts and can_grow(expected, share.shape)):
             hint = "" if op.broadcasts else "; sum the axes that it was broadcast along, or pass broadcasts=True and let the engine do it"
@@ -158,3 +175,15 @@ def _shares(op: Op, node: Node, returned: Any) -> tuple[Any, ...]:
             )
         shares.append(share)
     return tuple(shares)
+
+
+def _as_share(op: Op, slot: int, share: Any) -> Any:
+    try:
+        array = np.asarray(share)
+    except (ValueError, TypeError):
+        array = np.asarray(None)
+    if array.dtype.kind not in "fiub":
+        raise RuleError(
+            f"the backward rule of {op.name} returned for slot {slot} ({op.slot_name(slot)}) {shown(share)}, expected an array of real numbers, or None"
+        )
+    return array

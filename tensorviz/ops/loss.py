@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.engine.tensor import Tensor
-from tensorviz.errors import DTypeError, ShapeError
+from tensorviz.errors import DTypeError, OptionError, ShapeError
 from tensorviz.ops.activation import sigmoid
 from tensorviz.ops.axes import spread
 from tensorviz.ops.probability import shifted, softmax
@@ -173,7 +173,7 @@ def _checked_classes(name: str, scores: Any, target: Any, reduction: str, ignore
 
 def _check_reduction(name: str, reduction: str) -> None:
     if reduction not in REDUCTIONS:
-        raise ValueError(f"{name}: reduction is one of {', '.join(map(repr, REDUCTIONS))}, got {reduction!r}")
+        raise OptionError(f"{name}: reduction is one of {', '.join(map(repr, REDUCTIONS))}, got {reduction!r}")
 
 
 def cross_entropy(logits: Any, target: Any, reduction: str = "mean", ignore_index: int = -100, label_smoothing: float = 0.0) -> Any:
@@ -189,7 +189,7 @@ def cross_entropy(logits: Any, target: Any, reduction: str = "mean", ignore_inde
     """
     logits, target = _checked_classes("cross_entropy", logits, target, reduction, ignore_index)
     if not 0 <= label_smoothing <= 1:
-        raise ValueError(f"cross_entropy: label_smoothing lies between 0 and 1, got {label_smoothing}")
+        raise OptionError(f"cross_entropy: label_smoothing lies between 0 and 1, got {label_smoothing}")
     return REGISTRY["cross_entropy"](logits, target, reduction=reduction, ignore_index=int(ignore_index), label_smoothing=float(label_smoothing))
 
 

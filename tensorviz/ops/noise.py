@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import number
 from tensorviz.engine.op import REGISTRY, Op
 
 __all__ = ["dropout"]
@@ -32,9 +33,7 @@ def drawn_seed(seed: Any) -> int:
 
 
 def check_probability(name: str, p: Any) -> float:
-    if not 0 <= p <= 1:
-        raise ValueError(f"{name}: the probability of dropping an element lies between 0 and 1, got {p}")
-    return float(p)
+    return number(name, "the probability of dropping an element", p, least=0, most=1)
 
 
 class _Dropout(Op):

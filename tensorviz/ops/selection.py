@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Op, expose
+from tensorviz.errors import OptionError
 from tensorviz.ops.samples import Examples, distinct, off_zero
 
 __all__ = ["clip", "maximum", "minimum", "where"]
@@ -152,7 +153,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     array([-1. ,  0.5,  1. ])
     """
     if (a_min is not None and min is not None) or (a_max is not None and max is not None):
-        raise ValueError("clip: a bound was given twice; a_min and min mean the same, and so do a_max and max")
+        raise OptionError("clip: a bound was given twice; a_min and min mean the same, and so do a_max and max")
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     return REGISTRY["clip"](a, _bound(a, low, -1), _bound(a, high, 1))
 

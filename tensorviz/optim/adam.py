@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from tensorviz.arguments import number, shown
 from tensorviz.engine.tensor import Tensor
-from tensorviz.optim.optimizer import Array, Optimizer, at_least_zero
+from tensorviz.errors import OptionError
+from tensorviz.optim.optimizer import Array, Optimizer
 
 
 class Adam(Optimizer):
@@ -38,11 +40,12 @@ class Adam(Optimizer):
     ) -> None:
         super().__init__(parameters, lr)
         name = type(self).__name__
-        if not all(0 <= b < 1 for b in betas):
-            raise ValueError(f"{name}: betas are two numbers from 0 up to, but not including, 1, got {betas}")
-        self.betas = (float(betas[0]), float(betas[1]))
-        self.eps = at_least_zero(name, "eps", eps)
-        self.weight_decay = at_least_zero(name, "weight_decay", weight_decay)
+        given: Any = betas
+        if not isinstance(given, (tuple, list)) or len(given) != 2:
+            raise OptionError(f"{name}: betas are two numbers, such as (0.9, 0.999), got {shown(betas)}")
+        self.betas = (number(name, "betas[0]", betas[0], least=0, below=1), number(name, "betas[1]", betas[1], least=0, below=1))
+        self.eps = number(name, "eps", eps, least=0)
+        self.weight_decay = number(name, "weight_decay", weight_decay, least=0)
 
     def update(self, value: Array, gradient: Array, memory: dict[str, Array]) -> Array:
         if self.weight_decay:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import number, shown
 from tensorviz.engine.tensor import Tensor
+from tensorviz.errors import DTypeError
 
 
 def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0) -> float:
@@ -23,9 +26,15 @@ def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_
     >>> w.grad.tolist()
     [1.5, 2.0]
     """
-    if not max_norm >= 0:
-        raise ValueError(f"clip_grad_norm: max_norm is at least 0, got {max_norm}")
+    number("clip_grad_norm", "max_norm", max_norm, least=0)
+    number("clip_grad_norm", "norm_type", norm_type)
+    several: Any = parameters
+    if not isinstance(several, Iterable):
+        raise DTypeError(f"clip_grad_norm takes a Tensor or an iterable of them, such as model.parameters(), got {shown(several)}")
     given = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    for i, p in enumerate(given):
+        if not isinstance(p, Tensor):
+            raise DTypeError(f"clip_grad_norm takes a Tensor or an iterable of them, such as model.parameters(), got {shown(p)} at position {i}")
     gradients = [p.grad for p in given if p.grad is not None]
     # a norm of norms is the norm of all; in float64, so that float32 gradients do not overflow
     norms = [np.linalg.norm(g.ravel().astype(np.float64), norm_type) for g in gradients]

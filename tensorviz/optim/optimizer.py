@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from tensorviz.arguments import mapping, number
 from tensorviz.engine.graph import no_grad
 from tensorviz.engine.tensor import Tensor
-from tensorviz.errors import DTypeError, GraphError, StateError
+from tensorviz.errors import DTypeError, GraphError, OptionError, StateError
 
 Array = npt.NDArray[Any]
 
@@ -30,7 +31,7 @@ class Optimizer:
     """Attributes that are part of the state."""
 
     def __init__(self, parameters: Iterable[Tensor] | Iterable[tuple[str, Tensor]], lr: float) -> None:
-        self.lr = at_least_zero(type(self).__name__, "lr", lr)
+        self.lr = number(type(self).__name__, "lr", lr, least=0)
         self.parameters = _named(type(self).__name__, parameters)
         self._memory: dict[str, dict[str, Array]] = {}
 
@@ -63,6 +64,7 @@ class Optimizer:
 
         Raises :class:`~tensorviz.errors.StateError` (a ValueError) that lists what does not fit; nothing is changed then.
         """
+        mapping("load_state_dict", "its argument", state_dict, "state_dict() gives it")
         problems = [f"missing: {name}" for name in self.settings if name not in state_dict]
         memory: dict[str, dict[str, Array]] = {}
         for key, given in state_dict.items():
@@ -84,12 +86,6 @@ class Optimizer:
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={getattr(self, name)}" for name in self.settings)
         return f"{type(self).__name__}({len(self.parameters)} parameter{'' if len(self.parameters) == 1 else 's'}, {values})"
-
-
-def at_least_zero(optimizer: str, what: str, value: float) -> float:
-    if not value >= 0:
-        raise ValueError(f"{optimizer}: {what} is at least 0, got {value}")
-    return float(value)
 
 
 def _plain(value: Any) -> Any:
@@ -118,8 +114,8 @@ def _named(optimizer: str, parameters: Any) -> dict[str, Tensor]:
                 f"{optimizer}: {which} does not require a gradient; leave it out, as in [p for p in model.parameters() if p.requires_grad], or set requires_grad=True"
             )
         if id(p) in seen or name in found:
-            raise ValueError(f"{optimizer}: {which} is given twice{f', first as {seen[id(p)]}' if id(p) in seen and seen[id(p)] != name else ''}")
+            raise OptionError(f"{optimizer}: {which} is given twice{f', first as {seen[id(p)]}' if id(p) in seen and seen[id(p)] != name else ''}")
         found[name], seen[id(p)] = p, name
     if not found:
-        raise ValueError(f"{optimizer} got no parameters; was an iterator such as model.parameters() used up before, or does the model have none?")
+        raise OptionError(f"{optimizer} got no parameters; was an iterator such as model.parameters() used up before, or does the model have none?")
     return found

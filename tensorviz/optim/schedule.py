@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from tensorviz.errors import DTypeError, StateError
+from tensorviz.arguments import mapping, number, shown, whole
+from tensorviz.errors import DTypeError, OptionError, StateError
 from tensorviz.optim.optimizer import Optimizer
 
 
@@ -44,6 +45,7 @@ class Schedule:
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from a state; sets the learning rate. Raises StateError (a ValueError) for names that are missing."""
+        mapping("load_state_dict", "its argument", state_dict, "state_dict() gives it")
         missing = [name for name in ("count", "first") if name not in state_dict]
         if missing:
             raise StateError(f"the state does not fit this {type(self).__name__}: missing: {', '.join(missing)}")
@@ -62,7 +64,7 @@ class StepLR(Schedule):
     """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1) -> None:
-        self.step_size, self.gamma = _steps("StepLR", "step_size", step_size), float(gamma)
+        self.step_size, self.gamma = whole("StepLR", "step_size", step_size, least=1), number("StepLR", "gamma", gamma)
         super().__init__(optimizer)
 
     def factor(self, k: int) -> float:
@@ -82,7 +84,7 @@ class CosineLR(Schedule):
     """
 
     def __init__(self, optimizer: Optimizer, steps: int, lowest: float = 0.0) -> None:
-        self.steps, self.lowest = _steps("CosineLR", "steps", steps), float(lowest)
+        self.steps, self.lowest = whole("CosineLR", "steps", steps, least=1), number("CosineLR", "lowest", lowest)
         super().__init__(optimizer)
 
     def factor(self, k: int) -> float:
@@ -105,11 +107,13 @@ class LinearWarmup(Schedule):
     """
 
     def __init__(self, optimizer: Optimizer, steps: int, start: float = 1 / 3, after: Schedule | None = None) -> None:
+        if after is not None and not isinstance(after, Schedule):
+            raise DTypeError(f"LinearWarmup: after is a schedule or None, got {shown(after)}")
         if after is not None and after.optimizer is not optimizer:
-            raise ValueError("LinearWarmup: `after` belongs to another optimizer")
+            raise OptionError("LinearWarmup: `after` belongs to another optimizer")
         if after is not None:
             optimizer.lr = after.first  # what `after` has made of it is for later
-        self.steps, self.start, self.after = _steps("LinearWarmup", "steps", steps), float(start), after
+        self.steps, self.start, self.after = whole("LinearWarmup", "steps", steps, least=1), number("LinearWarmup", "start", start), after
         super().__init__(optimizer)
 
     def factor(self, k: int) -> float:
@@ -124,9 +128,3 @@ class LinearWarmup(Schedule):
         if self.after is not None and "first" in state_dict:
             self.after.load_state_dict({"count": 0, "first": state_dict["first"]})
         super().load_state_dict(state_dict)
-
-
-def _steps(schedule: str, what: str, value: int) -> int:
-    if value < 1 or value != int(value):
-        raise ValueError(f"{schedule}: {what} is a whole number of at least 1, got {value}")
-    return int(value)

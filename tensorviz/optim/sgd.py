@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
+from tensorviz.arguments import number
 from tensorviz.engine.tensor import Tensor
-from tensorviz.optim.optimizer import Array, Optimizer, at_least_zero
+from tensorviz.errors import OptionError
+from tensorviz.optim.optimizer import Array, Optimizer
 
 
 class SGD(Optimizer):
@@ -35,11 +37,11 @@ class SGD(Optimizer):
         nesterov: bool = False,
     ) -> None:
         super().__init__(parameters, lr)
-        self.momentum = at_least_zero("SGD", "momentum", momentum)
-        self.weight_decay = at_least_zero("SGD", "weight_decay", weight_decay)
+        self.momentum = number("SGD", "momentum", momentum, least=0)
+        self.weight_decay = number("SGD", "weight_decay", weight_decay, least=0)
         self.nesterov = bool(nesterov)
         if nesterov and not momentum:
-            raise ValueError("SGD: nesterov=True looks ahead along the momentum, so momentum must be greater than 0")
+            raise OptionError("SGD: nesterov=True looks ahead along the momentum, so momentum must be greater than 0")
 
     def update(self, value: Array, gradient: Array, memory: dict[str, Array]) -> Array:
         g = gradient + self.weight_decay * value if self.weight_decay else gradient

@@ -11,10 +11,10 @@ import hashlib
 import re
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
+from tensorviz.arguments import file, number, one_of
 from tensorviz.trace import Trace
 from tensorviz.views import format as fmt
 from tensorviz.views import text
@@ -23,7 +23,7 @@ from tensorviz.views.curves import number as n
 from tensorviz.views.layout import DIRECTIONS, ENGINES
 from tensorviz.views.legend import legend as make_legend
 from tensorviz.views.marks import Pen
-from tensorviz.views.options import check_values, one_of, refuse_unknown
+from tensorviz.views.options import check_values, refuse_unknown
 from tensorviz.views.paint import SPECIAL, Still, look
 from tensorviz.views.palette import palette as tokens_of
 from tensorviz.views.paragraph import wrap
@@ -98,12 +98,12 @@ def to_animated_svg(
 
     """
     refuse_unknown("to_animated_svg", unknown, OPTIONS)
-    check_step(trace, step)
-    tokens = tokens_of(palette)
-    one_of("direction", direction, DIRECTIONS)
-    one_of("engine", engine, ENGINES)
-    check_values(scale, max_nodes, title)
-    _check_pace(seconds_per_step)
+    check_step(trace, step, "to_animated_svg")
+    tokens = tokens_of(palette, "to_animated_svg")
+    one_of("to_animated_svg", "direction", direction, DIRECTIONS)
+    one_of("to_animated_svg", "engine", engine, ENGINES)
+    check_values("to_animated_svg", scale, max_nodes, title, timeout)
+    number("to_animated_svg", "seconds_per_step", seconds_per_step, least=0.05, most=60)
     wanted = sorted({k for k in stops(trace, steps) if step is None or k <= step})
     if step is not None and step not in wanted:
         wanted.append(step)
@@ -119,13 +119,8 @@ def to_animated_svg(
         if len(markup.encode()) <= MOST_BYTES:
             break
     if path is not None:
-        Path(fspath(path)).write_text(markup, encoding="utf-8", newline="\n")
+        file("to_animated_svg", path).write_text(markup, encoding="utf-8", newline="\n")
     return markup
-
-
-def _check_pace(seconds: Any) -> None:
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0.05 <= seconds <= 60:
-        raise ValueError(f"seconds_per_step must be a number from 0.05 to 60, not {seconds!r}")
 
 
 def _light(trace: Trace, most: int) -> tuple[Scene, list[Parts]]:
@@ -338,8 +333,8 @@ class Film:
             f'<g transform="translate({n(MARGIN)},{n(top)})">{pen.rect(0, 0, wide, bar, bar / 2, clock.bar(pen.paint))}</g>',
         ]
         marks = []
-        for frame, (number, lines) in enumerate(zip(numbers, told, strict=True)):
-            words = [pen.text(MARGIN, top + first, number, "count", size)]
+        for frame, (count, lines) in enumerate(zip(numbers, told, strict=True)):
+            words = [pen.text(MARGIN, top + first, count, "count", size)]
             words += [pen.text(MARGIN + indent, top + first + line * i, said, "caption", size) for i, said in enumerate(lines)]
             marks.append(Mark("".join(words), 1 << frame))
         out.append(clock.group(marks))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
+from tensorviz.arguments import file, one_of
 from tensorviz.trace import Share, Trace, TraceNode
 from tensorviz.views import format as fmt
 from tensorviz.views.labels import norm_mark
 from tensorviz.views.layout import DIRECTIONS
-from tensorviz.views.options import one_of, refuse_unknown
+from tensorviz.views.options import check_values, refuse_unknown
 from tensorviz.views.palette import Tokens
 from tensorviz.views.palette import palette as tokens_of
 from tensorviz.views.parts import tags
@@ -41,9 +41,10 @@ def to_dot(
     Ids are generated (``n0``, ``n1``, …) and names stand in labels only, escaped, so no name can add a node, an attribute or a port.
     """
     refuse_unknown("to_dot", unknown, OPTIONS)
-    check_step(trace, step)
-    one_of("direction", direction, DIRECTIONS)
-    tokens, now = tokens_of(palette), state_at(trace, step)
+    check_step(trace, step, "to_dot")
+    one_of("to_dot", "direction", direction, DIRECTIONS)
+    check_values("to_dot", title=title)
+    tokens, now = tokens_of(palette, "to_dot"), state_at(trace, step)
     graph = {
         "rankdir": direction,
         "bgcolor": tokens["bg"],
@@ -51,7 +52,7 @@ def to_dot(
     }
     text = _written(graph, list(_nodes(trace, now, tokens)), list(_edges(trace, now, tokens)))
     if path is not None:
-        Path(fspath(path)).write_text(text, encoding="utf-8", newline="\n")
+        file("to_dot", path).write_text(text, encoding="utf-8", newline="\n")
     return text
 
 

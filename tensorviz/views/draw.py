@@ -5,6 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
+from tensorviz.errors import OptionError
 from tensorviz.trace import Trace
 from tensorviz.views.animation import OPTIONS as ANIMATED
 from tensorviz.views.animation import to_animated_svg
@@ -55,7 +56,7 @@ class Drawing:
     def to_html(self, path: str | PathLike[str] | None = None, **options: Any) -> str:
         """One self-contained page with the stepper; there must be steps to step through."""
         if not self.trace.steps:
-            raise ValueError("to_html steps through a backward pass, and backward has not been called; to_svg draws the graph as it is")
+            raise OptionError("to_html steps through a backward pass, and backward has not been called; to_svg draws the graph as it is")
         return self.trace.to_html(path, **options)
 
     def summary(self, *, values: bool = True) -> str:

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tensorviz.arguments import whole
+from tensorviz.errors import OptionError
 from tensorviz.trace import Array, Step, Trace, TraceNode
 from tensorviz.views import format as fmt
 from tensorviz.views import text
@@ -22,7 +24,7 @@ from tensorviz.views.parts import Parts, parts
 from tensorviz.views.picture import Composer
 from tensorviz.views.scale import scale_of
 from tensorviz.views.scene import scene
-from tensorviz.views.stops import StepsError, stops
+from tensorviz.views.stops import stops
 
 MOST_FRAMES = 60
 MOST_NODES = 40
@@ -61,12 +63,12 @@ class _Frame:
 def check_film(trace: Trace, steps: Any, step: Any, columns: Any) -> list[int]:
     """The steps of a film, or an error that says what is wrong with what was asked for."""
     if step is not None:
-        raise StepsError("give step= for one picture or steps= for a film, not both")
-    if columns is not None and (isinstance(columns, bool) or not isinstance(columns, int) or columns < 1):
-        raise ValueError(f"columns must be a positive int or None, not {columns!r}")
+        raise OptionError("give step= for one picture or steps= for a film, not both")
+    if columns is not None:
+        whole("to_svg", "columns", columns, least=1)
     chosen = stops(trace, steps)
     if len(chosen) > MOST_FRAMES:
-        raise StepsError(f"a film has at most {MOST_FRAMES} frames, and {fmt.count(len(chosen))} were asked for; to_animated_svg plays more")
+        raise OptionError(f"a film has at most {MOST_FRAMES} frames, and {fmt.count(len(chosen))} were asked for; to_animated_svg plays more")
     return chosen
 
 

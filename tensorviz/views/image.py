@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
+from tensorviz.arguments import file
 from tensorviz.errors import MissingExtraError
 from tensorviz.trace import Trace
+from tensorviz.views.options import check_values
 from tensorviz.views.svg import to_svg
 
 RESOLUTION = 2.0
@@ -17,14 +18,13 @@ RESOLUTION = 2.0
 def to_png(trace: Trace, path: str | PathLike[str] | None = None, *, step: int | None = None, scale: float = RESOLUTION, **options: Any) -> bytes:
     """The picture as PNG bytes, ``scale`` pixels per unit; other options are those of ``to_svg``."""
     markup = to_svg(trace, step=step, **options)
-    if not 0 < scale < 100:
-        raise ValueError(f"scale must be a number above 0 and below 100, not {scale!r}")
-    return _written(_renderer("to_png").svg_to_png(markup, scale=scale), path)
+    check_values("to_png", scale)
+    return _written("to_png", _renderer("to_png").svg_to_png(markup, scale=scale), path)
 
 
 def to_pdf(trace: Trace, path: str | PathLike[str] | None = None, *, step: int | None = None, scale: float = 1.0, **options: Any) -> bytes:
     """The picture as PDF bytes (vectors, one page); options are those of ``to_svg``."""
-    return _written(_renderer("to_pdf").svg_to_pdf(to_svg(trace, step=step, scale=scale, **options)), path)
+    return _written("to_pdf", _renderer("to_pdf").svg_to_pdf(to_svg(trace, step=step, scale=scale, **options)), path)
 
 
 def _renderer(function: str) -> Any:
@@ -35,7 +35,7 @@ def _renderer(function: str) -> Any:
     return vl_convert
 
 
-def _written(data: bytes, path: str | PathLike[str] | None) -> bytes:
+def _written(function: str, data: bytes, path: str | PathLike[str] | None) -> bytes:
     if path is not None:
-        Path(fspath(path)).write_bytes(data)
+        file(function, path).write_bytes(data)
     return data

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tensorviz.errors import OptionError
 from tensorviz.views.format import MINUS
 from tensorviz.views.formulas import Formula, Kind, Piece, said
 from tensorviz.views.text import xml
@@ -46,7 +47,7 @@ def mathml(formula: Formula, *, numbers: bool = False, display: str = "block") -
     Names of values and gradients carry the classes ``tv-value`` and ``tv-gradient``; ``alttext`` holds the formula as plain text.
     """
     if display not in ("block", "inline"):
-        raise ValueError(f"display must be 'block' or 'inline', not {display!r}")
+        raise OptionError(f"display must be 'block' or 'inline', not {display!r}")
     if numbers and not formula.worked:
         return ""
     left = _atom(formula.left, "gradient")

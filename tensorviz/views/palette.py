@@ -1,4 +1,4 @@
-"""Colours: the tokens of each palette and the heat scale of cells. Imports nothing of ours.
+"""Colours: the tokens of each palette and the heat scale of cells. Imports argument checks only.
 
 Three hues carry meaning: blue is value, orange-red is gradient, yellow is now; red is kept for NaN, infinities and failed checks. The browser
 colours cells by the same rules (``color.ts``); both are held to ``tests/golden/color.json``.
@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
+
+from tensorviz.arguments import one_of
 
 Kind = Literal["value", "gradient"]
 Tokens = Mapping[str, str]
@@ -56,12 +58,10 @@ MOST = 0.5
 """The strongest tint. With half of a scale's end mixed in, the numbers inside the cells keep a contrast of 4.9."""
 
 
-def palette(name: str) -> Tokens:
-    """The tokens of a palette; ``ValueError`` lists the names there are."""
-    try:
-        return PALETTES[name]
-    except (KeyError, TypeError):
-        raise ValueError(f"palette must be one of {', '.join(map(repr, PALETTES))}, not {name!r}") from None
+def palette(name: str, where: str = "") -> Tokens:
+    """The tokens of a palette; ``OptionError`` lists the names there are."""
+    one_of(where, "palette", name, PALETTES)
+    return PALETTES[name]
 
 
 def mix(over: str, under: str, part: float) -> str:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorviz.errors import MissingExtraError
+from tensorviz.arguments import one_of
+from tensorviz.errors import DTypeError, IndexingError, MissingExtraError, OptionError
 from tensorviz.trace import Array, Share, Trace, TraceNode
 from tensorviz.views import format as fmt
 from tensorviz.views import text
 from tensorviz.views.captions import title as title_of
 from tensorviz.views.labels import grid
-from tensorviz.views.options import one_of
 from tensorviz.views.palette import MOST, STEEPNESS, Tokens, mix
 from tensorviz.views.palette import palette as tokens_of
 from tensorviz.views.scale import scale_of
@@ -51,7 +51,7 @@ def gradient_norms(trace: Trace, ax: Axes | None = None, *, palette: str = "ligh
     tokens = tokens_of(palette)
     order = _completed(trace)
     if not order:
-        raise ValueError("this trace has no steps: backward has not been called")
+        raise OptionError("this trace has no steps: backward has not been called")
     ax = _axes(ax, tokens, (max(6.4, min(16.0, 1.5 + 0.42 * len(order))), 4.2))
     nodes = [trace.nodes[i] for i in order]
     arrays = [np.asarray(node.cotangent) for node in nodes]
@@ -113,12 +113,12 @@ def share_heatmap(
 
     """
     tokens = tokens_of(palette)
-    one_of("array", array, ARRAYS)
+    one_of("share_heatmap", "array", array, ARRAYS)
     node = trace.node(key)
     found = _share(node, share)
     values = np.asarray(getattr(found, array), dtype=np.float64)
     if not values.size:
-        raise ValueError(f"share {share} of {title_of(node)} is empty: shape {fmt.shape(values.shape)}")
+        raise OptionError(f"share {share} of {title_of(node)} is empty: shape {fmt.shape(values.shape)}")
     table = values.reshape(grid(values.shape))
     rows, cols = table.shape
     ax = _axes(ax, tokens, (max(3.6, min(12.0, 1.8 + 0.62 * cols)), max(2.4, min(10.0, 1.2 + 0.42 * rows))))
@@ -175,7 +175,7 @@ def error_curve(
     place, analytic, x = _element(trace, node, index)
     given = [h * max(1.0, abs(x)) for h in STEPS] if steps is None else [float(h) for h in steps]
     if not given or not all(0 < h < math.inf for h in given):
-        raise ValueError("steps must be positive finite numbers, at least one")
+        raise OptionError("steps must be positive finite numbers, at least one")
     ax = _axes(ax, tokens, (6.8, 4.4))
     errors = differences(trace, node, place, analytic, given)
     h = np.array(given)
@@ -280,11 +280,11 @@ def _name(node: TraceNode) -> str:
 
 def _share(node: TraceNode, position: Any) -> Share:
     if isinstance(position, bool) or not isinstance(position, (int, np.integer)):
-        raise TypeError(f"share must be an int, not {type(position).__name__}")
+        raise DTypeError(f"share must be an int, not {type(position).__name__}")
     if not node.shares:
-        raise IndexError(f"{title_of(node)} received no share")
+        raise IndexingError(f"{title_of(node)} received no share")
     if not -len(node.shares) <= position < len(node.shares):
-        raise IndexError(
+        raise IndexingError(
             f"{title_of(node)} received {fmt.counted(len(node.shares), 'share')}, 0 to {len(node.shares) - 1}; there is no share {position}"
         )
     return node.shares[position]
@@ -311,18 +311,18 @@ def _print(ax: Axes, table: Array, words: Sequence[str], tokens: Tokens) -> None
 
 def _element(trace: Trace, node: TraceNode, index: Sequence[int] | None) -> tuple[tuple[int, ...], float, float]:
     if len(trace.roots) != 1:
-        raise ValueError(f"the curve is drawn for one root, and this trace has {len(trace.roots)}")
+        raise OptionError(f"the curve is drawn for one root, and this trace has {len(trace.roots)}")
     if node.cotangent is None:
-        raise ValueError(f"{title_of(node)} has no gradient to compare with")
+        raise OptionError(f"{title_of(node)} has no gradient to compare with")
     if index is None:
         sizes = np.abs(np.where(np.isfinite(node.cotangent), node.cotangent, 0.0))
         if not sizes.size:
-            raise ValueError(f"{title_of(node)} is empty: shape {fmt.shape(node.shape)}")
+            raise OptionError(f"{title_of(node)} is empty: shape {fmt.shape(node.shape)}")
         place = tuple(int(i) for i in np.unravel_index(int(sizes.argmax()), node.shape))
     else:
         place = tuple(int(i) for i in index)
         if len(place) != len(node.shape) or any(not -d <= i < d for i, d in zip(place, node.shape, strict=False)):
-            raise IndexError(f"{title_of(node)} has shape {fmt.shape(node.shape)} and no element {list(place)}")
+            raise IndexingError(f"{title_of(node)} has shape {fmt.shape(node.shape)} and no element {list(place)}")
         place = tuple(i % d for i, d in zip(place, node.shape, strict=True))
     return place, float(node.cotangent[place]), float(node.value[place])
 

@@ -11,6 +11,8 @@ from typing import Literal
 
 import numpy as np
 
+from tensorviz.arguments import shown
+from tensorviz.errors import DTypeError, OptionError
 from tensorviz.trace import Array, Share, Trace
 
 NodeState = Literal["idle", "reached", "active", "done", "zero"]
@@ -40,16 +42,17 @@ def last_step(trace: Trace) -> int:
     return len(trace.data.steps) - 1
 
 
-def check_step(trace: Trace, step: int | None) -> int | None:
+def check_step(trace: Trace, step: int | None, where: str = "") -> int | None:
     """``step`` if the trace has it; ``ValueError`` says what it has."""
+    where = f"{where}: " if where else ""
     if step is None:
         return None
     if isinstance(step, bool) or not isinstance(step, (int, np.integer)):
-        raise TypeError(f"step must be an int or None, not {type(step).__name__}")
+        raise DTypeError(f"{where}step must be an int or None, not {shown(step)}")
     if not trace.data.steps:
-        raise ValueError("this trace has no steps: backward has not been called")
+        raise OptionError(f"{where}step={step}, but this trace has no steps: backward has not been called")
     if not 0 <= step < len(trace.data.steps):
-        raise ValueError(f"step must be in 0 to {last_step(trace)} (or None for the whole pass), not {step}")
+        raise OptionError(f"{where}step must be in 0 to {last_step(trace)} (or None for the whole pass), not {step}")
     return int(step)
 
 

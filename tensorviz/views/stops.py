@@ -7,16 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.errors import TensorvizError
+from tensorviz.errors import OptionError
 from tensorviz.trace import Trace
 from tensorviz.views.state import last_step
 
 GRANULARITIES = ("micro", "share", "node")
 """From the finest to the coarsest; the stepper stops at the same steps."""
-
-
-class StepsError(TensorvizError, ValueError):
-    """Steps that a trace does not have, or that are none."""
 
 
 def stops(trace: Trace, steps: str | Sequence[int]) -> list[int]:
@@ -27,10 +23,10 @@ def stops(trace: Trace, steps: str | Sequence[int]) -> list[int]:
     """
     performed = trace.data.steps
     if not performed:
-        raise StepsError("this trace has no steps: backward has not been called")
+        raise OptionError("this trace has no steps: backward has not been called")
     if isinstance(steps, str):
         if steps not in GRANULARITIES:
-            raise StepsError(f"steps must be one of {', '.join(map(repr, GRANULARITIES))} or a list of step numbers, not {steps!r}")
+            raise OptionError(f"steps must be one of {', '.join(map(repr, GRANULARITIES))} or a list of step numbers, not {steps!r}")
         if steps == "micro":
             return list(range(len(performed)))
         if steps == "share":
@@ -45,14 +41,14 @@ def _listed(trace: Trace, steps: Any) -> list[int]:
     try:
         listed = list(steps)
     except TypeError:
-        raise StepsError(f"steps must be a list of step numbers, not {type(steps).__name__}; step= draws a single one") from None
+        raise OptionError(f"steps must be a list of step numbers, not {type(steps).__name__}; step= draws a single one") from None
     if not listed:
-        raise StepsError("steps is empty: name at least one step")
+        raise OptionError("steps is empty: name at least one step")
     last = last_step(trace)
     for k in listed:
         if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)):
-            raise StepsError(f"steps must hold step numbers, not {k!r}")
+            raise OptionError(f"steps must hold step numbers, not {k!r}")
     wrong = [int(k) for k in listed if not 0 <= k <= last]
     if wrong:
-        raise StepsError(f"the trace has steps 0 to {last}, not {', '.join(map(str, wrong[:5]))}{', …' if len(wrong) > 5 else ''}")
+        raise OptionError(f"the trace has steps 0 to {last}, not {', '.join(map(str, wrong[:5]))}{', …' if len(wrong) > 5 else ''}")
     return [int(k) for k in listed]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
+from tensorviz.arguments import file, one_of
+from tensorviz.errors import OptionError
 from tensorviz.trace import Trace
 from tensorviz.views import text
 from tensorviz.views.curves import number as n
@@ -14,7 +15,7 @@ from tensorviz.views.film import check_film, film
 from tensorviz.views.layout import DIRECTIONS, ENGINES
 from tensorviz.views.legend import legend as make_legend
 from tensorviz.views.marks import Pen
-from tensorviz.views.options import check_values, one_of, refuse_unknown
+from tensorviz.views.options import check_values, refuse_unknown
 from tensorviz.views.paint import Skeleton, Still
 from tensorviz.views.palette import palette as tokens_of
 from tensorviz.views.picture import Picture, compose
@@ -91,11 +92,11 @@ def to_svg(
 
     """
     refuse_unknown("to_svg", unknown, OPTIONS)
-    check_step(trace, step)
-    tokens = tokens_of(palette)
-    one_of("direction", direction, DIRECTIONS)
-    one_of("engine", engine, ENGINES)
-    check_values(scale, max_nodes, title)
+    check_step(trace, step, "to_svg")
+    tokens = tokens_of(palette, "to_svg")
+    one_of("to_svg", "direction", direction, DIRECTIONS)
+    one_of("to_svg", "engine", engine, ENGINES)
+    check_values("to_svg", scale, max_nodes, title, timeout)
     if steps is not None:
         chosen = check_film(trace, steps, step, columns)
         markup = film(
@@ -111,13 +112,13 @@ def to_svg(
             timeout=timeout,
         )
     elif columns is not None:
-        raise ValueError("columns is for a filmstrip: say which steps, as in steps=[0, 3, 5]")
+        raise OptionError("columns is for a filmstrip: say which steps, as in steps=[0, 3, 5]")
     else:
         paint = Still(tokens)
         picture = compose(trace, paint, scale_of(trace), step=step, direction=direction, engine=engine, most=max_nodes, timeout=timeout)
         markup = _document(trace, picture, Pen(paint, picture.scale), step, title, scale, legend)
     if path is not None:
-        Path(fspath(path)).write_text(markup, encoding="utf-8", newline="\n")
+        file("to_svg", path).write_text(markup, encoding="utf-8", newline="\n")
     return markup
 
 
@@ -169,7 +170,7 @@ def skeleton(trace: Trace, *, direction: str = "LR", engine: str = "auto", max_n
 
     The root carries ``data-step``, the heat scale's ends (``data-vmax``, ``data-gmax``) and what was left out is said in a text of class ``tv-note``.
     """
-    one_of("direction", direction, DIRECTIONS)
+    one_of("skeleton", "direction", direction, DIRECTIONS)
     paint = Skeleton()
     picture = compose(
         trace,

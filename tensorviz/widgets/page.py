@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
+from tensorviz.arguments import file
 from tensorviz.trace import Trace
 from tensorviz.widgets import payload as data
 from tensorviz.widgets import state
@@ -27,5 +27,5 @@ def to_html(
         fallback=f"<noscript>{static_list(trace)}</noscript>",
     )
     if path is not None:
-        Path(path).write_text(page, "utf-8")
+        file("to_html", path).write_text(page, "utf-8")
     return page

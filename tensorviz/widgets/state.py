@@ -1,10 +1,12 @@
-"""What can be set on a stepper, and what is allowed: one place for widget, frame and page. Imports nothing but the record."""
+"""What can be set on a stepper, and what is allowed: one place for widget, frame and page. Imports nothing but the record and argument checks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from tensorviz.arguments import one_of
+from tensorviz.errors import OptionError
 from tensorviz.trace import Trace
 
 GRANULARITIES = ("node", "share", "micro")
@@ -23,46 +25,42 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
-def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
-    return str(value)
-
-
 def valid(name: str, value: Any, trace: Trace) -> Any:
     """The value in its plain form, or a ValueError that says what would be allowed."""
     match name:
         case "step":
             last = max(0, len(trace.steps) - 1)
             if isinstance(value, bool) or not hasattr(value, "__index__") or not 0 <= value.__index__() <= last:
-                raise ValueError(f"step must be an integer from 0 to {last} (a position in trace.steps), not {value!r}")
+                raise OptionError(f"step must be an integer from 0 to {last} (a position in trace.steps), not {value!r}")
             return int(value)
         case "playing":
             if not isinstance(value, bool):
-                raise ValueError(f"playing must be True or False, not {value!r}")
+                raise OptionError(f"playing must be True or False, not {value!r}")
             return value
         case "speed":
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not SPEEDS[0] <= value <= SPEEDS[1]:
-                raise ValueError(f"speed must be a number from {SPEEDS[0]} to {SPEEDS[1]} (1 is a step in 0.9 s), not {value!r}")
+                raise OptionError(f"speed must be a number from {SPEEDS[0]} to {SPEEDS[1]} (1 is a step in 0.9 s), not {value!r}")
             return float(value)
         case "granularity":
-            return _one_of(name, value, GRANULARITIES)
+            one_of("", name, value, GRANULARITIES)
+            return value
         case "theme":
-            return _one_of(name, value, THEMES)
+            one_of("", name, value, THEMES)
+            return value
         case "selected":
             try:
                 return None if value is None else trace.node(value).id
             except KeyError as error:
-                raise ValueError(f"selected must be a node or None: {error}") from None
+                raise OptionError(f"selected must be a node or None: {error}") from None
         case "breakpoints":
             return breakpoints(value, trace)
-    raise ValueError(f"a stepper has no {name!r}; it has {', '.join(DEFAULTS)}")
+    raise OptionError(f"a stepper has no {name!r}; it has {', '.join(DEFAULTS)}")
 
 
 def breakpoints(value: Any, trace: Trace) -> list[str | int]:
     """Kinds as they are, nodes (by Tensor, name or id) as ids."""
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
-        raise ValueError(f"breakpoints must be a list of {', '.join(BREAKPOINTS)} and nodes, not {value!r}")
+        raise OptionError(f"breakpoints must be a list of {', '.join(BREAKPOINTS)} and nodes, not {value!r}")
     found: list[str | int] = []
     for item in value:
         if isinstance(item, str) and item in BREAKPOINTS:
@@ -71,7 +69,7 @@ def breakpoints(value: Any, trace: Trace) -> list[str | int]:
         try:
             found.append(trace.node(item).id)
         except KeyError as error:
-            raise ValueError(f"breakpoint {item!r} is neither one of {', '.join(BREAKPOINTS)} nor a node: {error}") from None
+            raise OptionError(f"breakpoint {item!r} is neither one of {', '.join(BREAKPOINTS)} nor a node: {error}") from None
     return found
 
 

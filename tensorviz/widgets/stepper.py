@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from tensorviz.errors import MissingExtraError, RecordError
+from tensorviz.errors import DTypeError, MissingExtraError, RecordError
 from tensorviz.trace import Trace
 from tensorviz.widgets import assets, output, state
 from tensorviz.widgets.payload import payload, title
@@ -48,10 +48,10 @@ class Stepper(anywidget.AnyWidget):
 
     def __init__(self, trace: Trace, **options: Any) -> None:
         if not isinstance(trace, Trace):
-            raise TypeError(f"Stepper takes a Trace (what backward() returns), not {type(trace).__name__}")
+            raise DTypeError(f"Stepper takes a Trace (what backward() returns), not {type(trace).__name__}")
         unknown = sorted(set(options) - set(state.DEFAULTS))
         if unknown:
-            raise TypeError(f"Stepper has no option {', '.join(unknown)}; it has {', '.join(state.DEFAULTS)}")
+            raise DTypeError(f"Stepper has no option {', '.join(unknown)}; it has {', '.join(state.DEFAULTS)}")
         self._trace: Trace | None = trace
         try:
             start = state.settings(trace, options)

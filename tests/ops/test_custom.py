@@ -143,7 +143,7 @@ def test_defining_a_name_again_replaces_it_but_a_built_in_name_is_taken():
 
 def test_a_result_that_is_no_array_of_numbers_is_refused():
     text = tv.custom_op("text", lambda a: "no", lambda g, a: (g,))
-    with pytest.raises(RuleError, match=r"forward returned str"):
+    with pytest.raises(RuleError, match=r"forward returned .no., expected an array of real numbers"):
         text(leaf([1.0]))
 
 

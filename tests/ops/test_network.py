@@ -127,7 +127,7 @@ def test_label_smoothing_spreads_the_target():
         ((2, 3), [0.0, 1.0], {}, DTypeError, r"must be integers, got dtype float64"),
         ((), 0, {}, ShapeError, r"got a single number"),
         ((2, 3), [0, 1], {"reduction": "avg"}, ValueError, r"'mean', 'sum', 'none', got 'avg'"),
-        ((2, 3), [0, 1], {"label_smoothing": 1.5}, ValueError, r"between 0 and 1, got 1.5"),
+        ((2, 3), [0, 1], {"label_smoothing": 1.5}, ValueError, r"a number from 0 to 1, got 1.5"),
     ],
 )
 def test_cross_entropy_says_what_is_wrong_with_its_operands(logits: Any, target: Any, options: Any, error: Any, message: str):
@@ -217,7 +217,7 @@ def test_a_convolution_by_hand():
         (lambda: tv.batch_norm(np.ones((2, 3))), r"both must be given"),
         (lambda: tv.batch_norm(np.ones((2, 3)), weight=np.ones(2), training=True), r"weight needs one element per channel, shape \(3,\)"),
         (lambda: tv.scaled_dot_product_attention(np.ones((2, 3)), np.ones((2, 4)), np.ones((2, 3))), r"query and key share the width"),
-        (lambda: tv.dropout(np.ones(3), 1.5), r"between 0 and 1, got 1.5"),
+        (lambda: tv.dropout(np.ones(3), 1.5), r"a number from 0 to 1, got 1.5"),
     ],
 )
 def test_layers_say_which_shapes_they_want(call: Callable[[], Any], message: str):

@@ -59,5 +59,5 @@ def test_a_norm_that_is_no_number_is_given_back_and_the_gradients_left_to_be_loo
 
 def test_a_negative_bound_is_refused():
     for bad in (-1.0, np.nan):
-        with pytest.raises(ValueError, match="clip_grad_norm: max_norm is at least 0, got"):
+        with pytest.raises(ValueError, match="clip_grad_norm: max_norm must be a number of at least 0, got"):
             clip_grad_norm([leaf([1.0])], bad)

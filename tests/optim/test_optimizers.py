@@ -173,13 +173,13 @@ def test_what_are_no_parameters_is_refused_with_what_to_do():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda p: optim.SGD(p, lr=-1), "SGD: lr is at least 0, got -1"),
-        (lambda p: optim.SGD(p, lr=float("nan")), "SGD: lr is at least 0, got nan"),
-        (lambda p: optim.SGD(p, momentum=-0.5), "SGD: momentum is at least 0, got -0.5"),
-        (lambda p: optim.SGD(p, weight_decay=-1), "SGD: weight_decay is at least 0, got -1"),
+        (lambda p: optim.SGD(p, lr=-1), "SGD: lr must be a number of at least 0, got -1"),
+        (lambda p: optim.SGD(p, lr=float("nan")), "SGD: lr must be a number of at least 0, got nan"),
+        (lambda p: optim.SGD(p, momentum=-0.5), "SGD: momentum must be a number of at least 0, got -0.5"),
+        (lambda p: optim.SGD(p, weight_decay=-1), "SGD: weight_decay must be a number of at least 0, got -1"),
         (lambda p: optim.SGD(p, nesterov=True), "SGD: nesterov=True looks ahead along the momentum, so momentum must be greater than 0"),
-        (lambda p: optim.Adam(p, betas=(0.9, 1.0)), r"Adam: betas are two numbers from 0 up to, but not including, 1, got \(0.9, 1.0\)"),
-        (lambda p: optim.AdamW(p, eps=-1), "AdamW: eps is at least 0, got -1"),
+        (lambda p: optim.Adam(p, betas=(0.9, 1.0)), r"Adam: betas\[1\] must be a number of at least 0 and below 1, got 1.0"),
+        (lambda p: optim.AdamW(p, eps=-1), "AdamW: eps must be a number of at least 0, got -1"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(make, text):

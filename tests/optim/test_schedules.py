@@ -68,9 +68,9 @@ def test_a_schedule_goes_on_from_its_state():
 
 
 def test_what_makes_no_schedule_is_refused():
-    with pytest.raises(ValueError, match="StepLR: step_size is a whole number of at least 1, got 0"):
+    with pytest.raises(ValueError, match="StepLR: step_size must be a whole number of at least 1, got 0"):
         optim.StepLR(sgd(), 0)
-    with pytest.raises(ValueError, match=r"CosineLR: steps is a whole number of at least 1, got 1.5"):
+    with pytest.raises(ValueError, match=r"CosineLR: steps must be a whole number of at least 1, got 1.5"):
         optim.CosineLR(sgd(), 1.5)
     with pytest.raises(ValueError, match="LinearWarmup: `after` belongs to another optimizer"):
         optim.LinearWarmup(sgd(), 1, after=optim.StepLR(sgd(), 1))

@@ -7,11 +7,12 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from tensorviz.errors import OptionError
 from tensorviz.trace import Trace
 from tensorviz.views.animation import MOST_BYTES, MOST_FRAMES, PAUSE, split, to_animated_svg
 from tensorviz.views.draw import draw
 from tensorviz.views.palette import PALETTES
-from tensorviz.views.stops import StepsError, stops
+from tensorviz.views.stops import stops
 from tensorviz.views.svg import to_svg
 from views import circuits
 
@@ -154,7 +155,7 @@ def test_the_stops_of_each_granularity_are_those_of_the_stepper() -> None:
     ],
 )
 def test_wrong_steps_say_what_there_is(steps: object, message: str) -> None:
-    with pytest.raises(StepsError, match=re.escape(message)):
+    with pytest.raises(OptionError, match=re.escape(message)):
         to_animated_svg(circuits.broadcast(), steps=steps)  # type: ignore[arg-type]
 
 

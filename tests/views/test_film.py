@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from tensorviz.errors import OptionError
 from tensorviz.trace import Trace
 from tensorviz.views.boxes import Badge
 from tensorviz.views.draw import draw
@@ -15,7 +16,6 @@ from tensorviz.views.palette import PALETTES
 from tensorviz.views.paragraph import wrap
 from tensorviz.views.parts import Tag
 from tensorviz.views.picture import touching
-from tensorviz.views.stops import StepsError
 from tensorviz.views.svg import to_svg
 from views import circuits
 
@@ -99,7 +99,7 @@ def test_columns_say_how_many_frames_stand_side_by_side() -> None:
         ({"steps": "all"}, "'micro', 'share', 'node'"),
         ({"steps": 3}, "step= draws a single one"),
         ({"steps": [1], "step": 1}, "not both"),
-        ({"steps": [1], "columns": 0}, "columns must be a positive int"),
+        ({"steps": [1], "columns": 0}, "columns must be a whole number of at least 1"),
         ({"columns": 2}, "steps=[0, 3, 5]"),
         ({"steps": [0] * 61}, "at most 60 frames, and 61 were asked for"),
     ],
@@ -110,7 +110,7 @@ def test_bad_steps_and_columns_say_what_is_wrong(options: dict[str, object], mes
 
 
 def test_without_steps_there_is_no_film() -> None:
-    with pytest.raises(StepsError, match="backward has not been called"):
+    with pytest.raises(OptionError, match="backward has not been called"):
         to_svg(circuits.broadcast(forward_only=True), steps=[0])
 
 

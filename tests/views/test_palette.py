@@ -47,7 +47,7 @@ def test_palettes_have_the_same_tokens() -> None:
 
 
 def test_a_palette_that_is_not_there_lists_those_that_are() -> None:
-    with pytest.raises(ValueError, match="'light', 'dark', 'colorblind', 'cs231n', not 'sepia'"):
+    with pytest.raises(ValueError, match="'light', 'dark', 'colorblind', 'cs231n', got 'sepia'"):
         palette("sepia")
 
 

@@ -1,10 +1,12 @@
-"""Positions and edge curves for boxes of fixed size. Knows no trace; imports nothing of ours."""
+"""Positions and edge curves for boxes of fixed size. Knows no trace."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from tensorviz.arguments import one_of
+from tensorviz.errors import OptionError
 from tensorviz.views.layout.types import Box, Layout, LayoutError, Link, Point
 
 __all__ = ["ENGINES", "Box", "Layout", "LayoutError", "Link", "Point", "layout"]
@@ -26,17 +28,15 @@ def layout(
     and where Graphviz is missing, crashes or takes too long (``Layout.note`` then says so). A named engine raises :class:`LayoutError` where it cannot
     do it.
     """
-    if engine not in ENGINES:
-        raise ValueError(f"engine must be one of {', '.join(map(repr, ENGINES))}, not {engine!r}")
-    if direction not in DIRECTIONS:
-        raise ValueError(f"direction must be one of {', '.join(map(repr, DIRECTIONS))}, not {direction!r}")
+    one_of("layout", "engine", engine, ENGINES)
+    one_of("layout", "direction", direction, DIRECTIONS)
     links = [edge if isinstance(edge, Link) else Link(*edge) for edge in edges]
     known = {box.id for box in boxes}
     if len(known) != len(boxes):
-        raise ValueError("two boxes share an id")
+        raise OptionError("two boxes share an id")
     lost = {end for link in links for end in (link.tail, link.head)} - known
     if lost:
-        raise ValueError(f"an edge names {min(map(repr, lost))}, which is no box")
+        raise OptionError(f"an edge names {min(map(repr, lost))}, which is no box")
     from tensorviz.views.layout import layered
 
     if engine == "layered" or not boxes:

@@ -1,0 +1,118 @@
+"""What arguments may be: one refusal for each kind of them, which names the function and the argument, what is expected, and what came. Imports the errors only."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Mapping
+from numbers import Real
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tensorviz.errors import DTypeError, OptionError, OptionTypeError
+
+_LONGEST = 60
+
+
+def shown(value: Any) -> str:
+    """A value as an error shows it: in full while that is short, its type and shape otherwise.
+
+    >>> shown("a"), shown(None), shown([1.0] * 100)
+    ("'a'", 'None', 'a list')
+    """
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, list, tuple, dict, set)):
+        try:
+            text = repr(value)
+        except (RecursionError, ValueError):  # an int of thousands of digits does not print
+            text = ""
+        if 0 < len(text) <= _LONGEST:
+            return text
+        return f"a {type(value).__name__}"
+    shape = getattr(value, "shape", None)
+    return f"a {type(value).__name__}{f' of shape {shape}' if isinstance(shape, tuple) and shape else ''}"
+
+
+def number(
+    where: str, name: str, value: Any, *, least: float = -math.inf, above: float = -math.inf, most: float = math.inf, below: float = math.inf
+) -> float:
+    """``value`` as a float inside its bounds, of which ``least`` and ``most`` are allowed themselves. NaN is refused.
+
+    >>> number("SGD", "lr", 0.1, least=0)
+    0.1
+    """
+    wanted = f"{where}: {name} must be a number{_between(least, above, most, below)}, got {shown(value)}"
+    if isinstance(value, (bool, np.bool_)) or not (isinstance(value, Real) or _is_scalar(value)):
+        raise OptionTypeError(wanted)
+    try:
+        found = float(value)
+    except (OverflowError, TypeError, ValueError):
+        raise OptionError(wanted) from None
+    if not (least <= found <= most and (found > above or above == -math.inf) and (found < below or below == math.inf)):
+        raise OptionError(wanted)
+    return found
+
+
+def _between(least: float, above: float, most: float, below: float) -> str:
+    """The bounds in words."""
+    if abs(least) < math.inf and abs(most) < math.inf:
+        return f" from {least:g} to {most:g}"
+    found = [
+        f"{word} {bound:g}"
+        for word, bound in (("of at least", least), ("above", above), ("of at most", most), ("below", below))
+        if abs(bound) < math.inf
+    ]
+    return f" {' and '.join(found)}" if found else ""
+
+
+def _is_scalar(value: Any) -> bool:
+    """A 0-d array or Tensor of real numbers."""
+    return getattr(value, "shape", None) == () and getattr(getattr(value, "dtype", None), "kind", "") in ("f", "i", "u")
+
+
+def whole(where: str, name: str, value: Any, *, least: int | None = None) -> int:
+    """``value`` as a Python int, ``least`` or more.
+
+    >>> whole("roll", "shift", np.int64(3))
+    3
+    """
+    wanted = f"{where}: {name} must be a whole number{'' if least is None else f' of at least {least}'}, got {shown(value)}"
+    if isinstance(value, (bool, np.bool_)):
+        raise OptionTypeError(wanted)
+    try:
+        found = operator.index(value)
+    except TypeError:
+        raise OptionTypeError(wanted) from None
+    if least is not None and found < least:
+        raise OptionError(wanted)
+    return found
+
+
+def one_of(where: str, name: str, value: Any, choices: Iterable[str]) -> None:
+    """Refuse what is none of the choices, and list them."""
+    known = tuple(choices)
+    if not isinstance(value, str) or value not in known:
+        raise OptionError(f"{where}{': ' if where else ''}{name} must be one of {', '.join(map(repr, known))}, got {shown(value)}")
+
+
+def function(where: str, name: str, value: Any) -> None:
+    """Refuse what cannot be called."""
+    if not callable(value):
+        raise DTypeError(f"{where}: {name} must be a function, got {shown(value)}")
+
+
+def mapping(where: str, name: str, value: Any, example: str) -> Mapping[Any, Any]:
+    """Refuse what is no dict, and show one."""
+    if not isinstance(value, Mapping):
+        raise DTypeError(f"{where}: {name} must be a dict such as {example}, got {shown(value)}")
+    return value
+
+
+def file(where: str, path: str | PathLike[str]) -> Path:
+    """``path`` as a Path; refuse what is no name of a file."""
+    try:
+        return Path(fspath(path))
+    except TypeError:
+        raise DTypeError(f"{where}: path must be the name of a file, got {shown(path)}") from None
