@@ -43,15 +43,14 @@ def number(
     >>> number("SGD", "lr", 0.1, least=0)
     0.1
     """
-    wanted = f"{where}: {name} must be a number{_between(least, above, most, below)}, got {shown(value)}"
     if isinstance(value, (bool, np.bool_)) or not (isinstance(value, Real) or _is_scalar(value)):
-        raise OptionTypeError(wanted)
+        raise OptionTypeError(f"{where}: {name} must be a number{_between(least, above, most, below)}, got {shown(value)}")
     try:
         found = float(value)
     except (OverflowError, TypeError, ValueError):
-        raise OptionError(wanted) from None
+        found = math.nan
     if not (least <= found <= most and (found > above or above == -math.inf) and (found < below or below == math.inf)):
-        raise OptionError(wanted)
+        raise OptionError(f"{where}: {name} must be a number{_between(least, above, most, below)}, got {shown(value)}")
     return found
 
 
@@ -78,16 +77,19 @@ def whole(where: str, name: str, value: Any, *, least: int | None = None) -> int
     >>> whole("roll", "shift", np.int64(3))
     3
     """
-    wanted = f"{where}: {name} must be a whole number{'' if least is None else f' of at least {least}'}, got {shown(value)}"
-    if isinstance(value, (bool, np.bool_)):
-        raise OptionTypeError(wanted)
     try:
         found = operator.index(value)
     except TypeError:
-        raise OptionTypeError(wanted) from None
+        found = None
+    if found is None or isinstance(value, (bool, np.bool_)):
+        raise OptionTypeError(f"{where}: {name} must be a whole number{_from(least)}, got {shown(value)}")
     if least is not None and found < least:
-        raise OptionError(wanted)
+        raise OptionError(f"{where}: {name} must be a whole number{_from(least)}, got {shown(value)}")
     return found
+
+
+def _from(least: int | None) -> str:
+    return "" if least is None else f" of at least {least}"
 
 
 def one_of(where: str, name: str, value: Any, choices: Iterable[str]) -> None:

@@ -204,14 +204,17 @@ def numbers(value: Any, where: str = "an operand") -> np.ndarray[Any, Any]:
         raise DTypeError(f"{where} is no rectangular array of numbers, got {shown(value)} ({error})") from error
 
 
-def check_dtype(dtype: np.dtype[Any], where: str = "", like: Any = None) -> None:
+_NOTHING = object()
+
+
+def check_dtype(dtype: np.dtype[Any], where: str = "", like: Any = _NOTHING) -> None:
     """Tensors hold floats, integers and booleans; anything else is refused by name. ``like``: what the user gave."""
     if dtype.kind == "c":
         raise DTypeError(
             f"{where}{': ' if where else ''}complex numbers have no gradient here (dtype {dtype}); take the real and imaginary parts as two Tensors"
         )
     if dtype.kind not in "fiub":
-        got = f"dtype {dtype}" if like is None or isinstance(like, np.ndarray) else f"{shown(like)} (dtype {dtype})"
+        got = f"dtype {dtype}" if like is _NOTHING or isinstance(like, np.ndarray) else f"{shown(like)} (dtype {dtype})"
         raise DTypeError(
             f"{where or 'a Tensor'} holds floats, integers or booleans, got {got}; check that the nested lists are rectangular and hold numbers only"
         )

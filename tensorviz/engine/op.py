@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tensorviz.arguments import shown
 from tensorviz.engine.graph import NO_PARAMS, OURS, Node, check_dtype, constant, local, new_uid, numbers
 from tensorviz.errors import AxisError, DTypeError, IndexingError, LinearAlgebraError, NumberError, OpDefinitionError, ShapeError, TensorvizError
 
@@ -415,7 +416,13 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
             return _plainly(op, operands, params)
         if None in nodes:
             like = found.value
-            nodes = [constant(x, like) if n is None else n for n, x in zip(nodes, operands, strict=True)]
+            try:
+                nodes = [constant(x, like) if n is None else n for n, x in zip(nodes, operands, strict=True)]
+            except DTypeError:
+                for i, x in enumerate(operands):
+                    if nodes[i] is None:
+                        _value(op, i, x)
+                raise
         nodes = tuple(nodes)
     try:
         value = op.run(*[n.value for n in nodes], **params) if params or len(nodes) > 1 else op.run(nodes[0].value)
@@ -511,6 +518,15 @@ def _value(op: Op, i: int, x: Any) -> Any:
     return array
 
 
+def _refused(op: Op, i: int, x: Any) -> DTypeError:
+    """The error that names an operand which is no array of real numbers."""
+    try:
+        _value(op, i, x)
+    except DTypeError as error:
+        return error
+    return DTypeError(f"{op.name}: operand {op.slot_name(i)} holds real numbers, got {shown(x)}")
+
+
 def explained(op: Op, values: Sequence[Any], params: dict[str, Any], error: Exception) -> Exception:
     """The error of a forward rule, with the op, the shapes, the parameters and what to do."""
     if not op.variadic and not _least(op) <= len(values) <= len(op.slots):
@@ -547,6 +563,7 @@ def _binary(op: Op, *, reflected: bool) -> Callable[[Any, Any], Any]:
     """The method behind a Python operator: the same as :func:`apply`, written out for two operands."""
     forward, broadcasts, make = op.run, op.broadcasts, object.__new__
     plain = op.differentiable and not op.partial and not op.extras and op.joint is None
+    equality = op.operators[0] in ("__eq__", "__ne__")
 
     def method(self: Any, other: Any) -> Any:
         a = self._node or self._settle()
@@ -554,8 +571,13 @@ def _binary(op: Op, *, reflected: bool) -> Callable[[Any, Any], Any]:
             b = other._node or other._settle()
         else:
             if other is None or isinstance(other, (str, dict, set)):
-                return NotImplemented
-            b = constant(other, a.value)
+                if equality:
+                    return NotImplemented  # Python then compares identities: nothing equals None
+                raise _refused(op, 0 if reflected else 1, other)
+            try:
+                b = constant(other, a.value)
+            except DTypeError:
+                raise _refused(op, 0 if reflected else 1, other) from None
         if reflected:
             a, b = b, a
         x, y = a.value, b.value

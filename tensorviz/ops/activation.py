@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import number, one_of
 from tensorviz.engine.op import REGISTRY, Op
-from tensorviz.errors import OptionError
 from tensorviz.ops.samples import Examples, off_zero
 
 __all__ = ["elu", "erf", "gelu", "leaky_relu", "relu", "sigmoid", "silu", "softplus"]
@@ -200,7 +200,7 @@ def leaky_relu(a: Any, slope: float = 0.01) -> Any:
     >>> leaky_relu(np.array([-1.0, 2.0]), slope=0.1)
     array([-0.1,  2. ])
     """
-    return REGISTRY["leaky_relu"](a, slope=float(slope))
+    return REGISTRY["leaky_relu"](a, slope=number("leaky_relu", "slope", slope))
 
 
 def elu(a: Any, alpha: float = 1.0) -> Any:
@@ -209,7 +209,7 @@ def elu(a: Any, alpha: float = 1.0) -> Any:
     >>> elu(np.array([-1.0, 2.0]))
     array([-0.63212056,  2.        ])
     """
-    return REGISTRY["elu"](a, alpha=float(alpha))
+    return REGISTRY["elu"](a, alpha=number("elu", "alpha", alpha))
 
 
 def sigmoid(a: Any) -> Any:
@@ -256,6 +256,5 @@ def gelu(a: Any, approximate: str = "none") -> Any:
     >>> gelu(np.array([-1.0, 0.0, 1.0]))
     array([-0.15865525,  0.        ,  0.84134475])
     """
-    if approximate not in ("none", "tanh"):
-        raise OptionError(f"gelu: approximate is 'none' or 'tanh', got {approximate!r}")
+    one_of("gelu", "approximate", approximate, ("none", "tanh"))
     return REGISTRY["gelu"](a, approximate=approximate)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import number
 from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.errors import ShapeError
 from tensorviz.ops.noise import check_probability, drawn_seed, kept
@@ -106,5 +107,10 @@ def scaled_dot_product_attention(
     if attn_mask is not None:
         operands += (attn_mask if hasattr(attn_mask, "dtype") else np.asarray(attn_mask),)
     p = check_probability("scaled_dot_product_attention", dropout_p)
-    how = {"scale": 1 / math.sqrt(q[-1]) if scale is None else float(scale), "causal": bool(is_causal), "p": p, "seed": drawn_seed(seed) if p else 0}
+    how = {
+        "scale": 1 / math.sqrt(q[-1]) if scale is None else number("scaled_dot_product_attention", "scale", scale),
+        "causal": bool(is_causal),
+        "p": p,
+        "seed": drawn_seed(seed) if p else 0,
+    }
     return REGISTRY["attention"](*operands, **how)

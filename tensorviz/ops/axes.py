@@ -1,4 +1,4 @@
-"""The axes of a reduction: brought to one form, counted, and put back into a gradient. Imports nothing of ours."""
+"""The axes of a reduction: brought to one form, counted, and put back into a gradient. Imports the engine's graph only."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.errors import AxisError
+from tensorviz.ops.operands import asked, refusing
+
 Axis = int | tuple[int, ...] | None
 
 
@@ -16,6 +19,11 @@ def plain(axis: Any) -> Axis:
     """An axis argument as None, an int or a tuple of ints, so that a record can hold it."""
     if axis is None or type(axis) is int:
         return axis
+    found: Axis = refusing(_plain, "an axis must be an int, a tuple of ints or None", axis)
+    return found
+
+
+def _plain(axis: Any) -> Axis:
     if isinstance(axis, Sequence):
         return tuple([operator.index(i) for i in axis])
     return operator.index(axis)
@@ -32,7 +40,7 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
     total = 1
     for i in (axis,) if type(axis) is int else axis:  # type: ignore[union-attr]
         if not -len(shape) <= i < len(shape):
-            raise np.exceptions.AxisError(i, len(shape))
+            raise AxisError(f"{asked()}: axis {i} is not there in shape {shape}")
         total *= shape[i]
     return total
 

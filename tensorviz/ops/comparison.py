@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, ClassVar
 
 import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Op, expose
+from tensorviz.ops.operands import index
 from tensorviz.ops.samples import off_zero
 
 __all__ = ["ceil", "floor", "rint", "round", "sign", "trunc"]
@@ -260,4 +260,4 @@ def round(a: Any, decimals: int = 0) -> Any:
     >>> round(np.array([1.234, 5.678]), 1)
     array([1.2, 5.7])
     """
-    return REGISTRY["round"](a, decimals=operator.index(decimals))
+    return REGISTRY["round"](a, decimals=index("decimals", decimals))

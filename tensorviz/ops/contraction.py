@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, apply, attach, expose
 from tensorviz.errors import DTypeError, ShapeError
+from tensorviz.ops.operands import as_array, index
 from tensorviz.ops.samples import Examples
 
 __all__ = ["cross", "dot", "inner", "kron", "matmul", "outer", "tensordot"]
@@ -137,11 +137,11 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """
     a, b = _array(a), _array(b)
     if not isinstance(axes, (list, tuple, np.ndarray)):
-        n = operator.index(axes)
+        n = index("axes", axes)
         pairs: Any = (range(a.ndim - n, a.ndim), range(n))
     else:
         pairs = axes
-    of_a, of_b = (tuple([operator.index(i) for i in (p if isinstance(p, (list, tuple, range, np.ndarray)) else (p,))]) for p in pairs)
+    of_a, of_b = (tuple([index("an axis", i) for i in (p if isinstance(p, (list, tuple, range, np.ndarray)) else (p,))]) for p in pairs)
     if len(of_a) != len(of_b) or max(len(of_a), 0) > min(a.ndim, b.ndim):
         raise ShapeError(
             f"tensordot: operands of shape {a.shape} and {b.shape} cannot be summed over the axes {of_a} and {of_b}; name as many of a as of b"
@@ -340,7 +340,7 @@ def kron(a: Any, b: Any) -> Any:
 
 
 def _array(x: Any) -> Any:
-    return x if hasattr(x, "ndim") else np.asarray(x)
+    return as_array(x)
 
 
 @expose(numpy=[np.vdot])

@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import shown
+from tensorviz.engine.graph import check_dtype
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, expose
 from tensorviz.engine.tensor import Tensor
+from tensorviz.errors import DTypeError
 
 __all__ = ["astype"]
 
@@ -32,7 +35,17 @@ def astype(a: Any, dtype: Any) -> Any:
     >>> astype(np.array([1.5, 2.5]), np.float32)
     array([1.5, 2.5], dtype=float32)
     """
-    return REGISTRY["astype"](a, dtype=np.dtype(dtype).name)
+    return REGISTRY["astype"](a, dtype=_real(dtype).name)
+
+
+def _real(dtype: Any) -> np.dtype[Any]:
+    """A dtype of numbers that a Tensor can hold."""
+    try:
+        found: np.dtype[Any] = np.dtype(dtype)
+    except TypeError as error:
+        raise DTypeError(f"astype: {shown(dtype)} is no dtype ({error})") from None
+    check_dtype(found, "astype")
+    return found
 
 
 if hasattr(np, "astype"):

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tensorviz.arguments import whole
 from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.errors import ShapeError
 from tensorviz.ops.samples import Examples
@@ -101,6 +102,7 @@ def _convolve(name: str, n: int, x: Any, weight: Any, bias: Any, stride: Any, pa
         raise ShapeError(
             f"{name}: expected x of shape ({', '.join(axes)}) and a weight of shape (outputs, channels / groups, {', '.join(axes[2:])}), got {shape} and {kernel}"
         )
+    groups = whole(name, "groups", groups)
     if groups < 1 or shape[1] % groups or kernel[0] % groups:
         raise ShapeError(f"{name}: groups={groups} must divide the {shape[1]} channels of x and the {kernel[0]} outputs of the weight")
     if kernel[1] * groups != shape[1]:

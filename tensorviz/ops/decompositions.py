@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tensorviz.arguments import number, one_of
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, apply, expose
 from tensorviz.errors import DTypeError, ShapeError
 from tensorviz.ops.linalg import GILES
+from tensorviz.ops.operands import as_array
 from tensorviz.ops.samples import Examples
 
 __all__ = ["eigh", "eigvalsh", "pinv", "svd"]
@@ -99,14 +101,14 @@ class Eigh(NamedTuple):
 
 
 def _square(what: str, a: Any) -> Any:
-    a = a if hasattr(a, "ndim") else np.asarray(a)
+    a = as_array(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ShapeError(f"{what} takes a square matrix (..., n, n), got shape {a.shape}")
     return a
 
 
 @expose(numpy=[np.linalg.eigh])
-def eigh(a: Any, UPLO: str = "L") -> Eigh:  # noqa: ARG001 - NumPy's signature
+def eigh(a: Any, UPLO: str = "L") -> Eigh:
     """Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix (..., n, n).
 
     Both triangles are read, as (a + a.T) / 2, so that the gradient is symmetric. Where two eigenvalues are equal their vectors are not determined,
@@ -116,17 +118,19 @@ def eigh(a: Any, UPLO: str = "L") -> Eigh:  # noqa: ARG001 - NumPy's signature
     >>> values.tolist()
     [1.0, 3.0]
     """
+    one_of("eigh", "UPLO", UPLO, ("L", "U"))
     a = _square("eigh", a)
     return Eigh(apply(REGISTRY["eigvalsh"], (a,), {}), apply(REGISTRY["eigenvectors"], (a,), {}))
 
 
 @expose(numpy=[np.linalg.eigvalsh])
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: ARG001 - NumPy's signature
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """The eigenvalues of a symmetric matrix (..., n, n), ascending; reads both triangles, as :func:`eigh`.
 
     >>> eigvalsh(np.array([[2.0, 1.0], [1.0, 2.0]])).tolist()
     [1.0, 3.0]
     """
+    one_of("eigvalsh", "UPLO", UPLO, ("L", "U"))
     return apply(REGISTRY["eigvalsh"], (_square("eigvalsh", a),), {})
 
 
@@ -245,7 +249,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     >>> svd(np.diag([2.0, 3.0]), compute_uv=False).tolist()
     [3.0, 2.0]
     """
-    a = a if hasattr(a, "ndim") else np.asarray(a)
+    a = as_array(a)
     if a.ndim < 2:
         raise ShapeError(f"svd takes a matrix or a stack of them (..., m, n), got shape {a.shape}")
     if hermitian:
@@ -296,10 +300,10 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     >>> pinv(np.array([[2.0], [0.0]])).tolist()
     [[0.5, 0.0]]
     """
-    a = a if hasattr(a, "ndim") else np.asarray(a)
+    a = as_array(a)
     if a.ndim < 2:
         raise ShapeError(f"pinv takes a matrix or a stack of them (..., m, n), got shape {a.shape}")
     if hermitian:
         raise DTypeError("pinv of a Tensor takes no hermitian=True; leave it out, the result is the same")
     cut = rcond if rtol is None else rtol
-    return apply(REGISTRY["pinv"], (a,), {} if cut is None else {"rcond": float(cut)})
+    return apply(REGISTRY["pinv"], (a,), {} if cut is None else {"rcond": number("pinv", "rcond", cut)})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from tensorviz.engine.op import REGISTRY, Op, apply, expose
 from tensorviz.errors import DTypeError, ShapeError
 from tensorviz.ops.indexing import index_add
+from tensorviz.ops.operands import as_array, index
 from tensorviz.ops.samples import Examples
 
 __all__ = ["diag", "diagonal", "tril", "triu"]  # not trace: tensorviz.trace is the module of the record, and np.trace(x) is this one
@@ -67,7 +67,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     [1.0, 4.0]
     """
     given = {"offset": offset, "axis1": axis1, "axis2": axis2}
-    return apply(REGISTRY["diagonal"], (a,), {k: operator.index(v) for k, v in given.items() if v != {"offset": 0, "axis1": 0, "axis2": 1}[k]})
+    return apply(REGISTRY["diagonal"], (a,), {k: index(k, v) for k, v in given.items() if v != {"offset": 0, "axis1": 0, "axis2": 1}[k]})
 
 
 class Diag(Op):
@@ -96,12 +96,12 @@ def diag(v: Any, k: int = 0) -> Any:
     >>> diag(np.array([1.0, 2.0])).tolist()
     [[1.0, 0.0], [0.0, 2.0]]
     """
-    v = v if hasattr(v, "ndim") else np.asarray(v)
+    v = as_array(v)
     if v.ndim not in (1, 2):
         raise ShapeError(f"diag takes a vector or a matrix, got shape {v.shape}; diagonal works on more axes")
     if v.ndim == 2:
         return diagonal(v, k)
-    return apply(REGISTRY["diag"], (v,), {} if k == 0 else {"k": operator.index(k)})
+    return apply(REGISTRY["diag"], (v,), {} if k == 0 else {"k": index("k", k)})
 
 
 class Trace(Op):
@@ -139,7 +139,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     if out is not None or dtype is not None:
         raise DTypeError("trace on a Tensor takes no out= and no dtype=; use the result, or astype")
     given = {"offset": offset, "axis1": axis1, "axis2": axis2}
-    return apply(REGISTRY["trace"], (a,), {k: operator.index(v) for k, v in given.items() if v != {"offset": 0, "axis1": 0, "axis2": 1}[k]})
+    return apply(REGISTRY["trace"], (a,), {k: index(k, v) for k, v in given.items() if v != {"offset": 0, "axis1": 0, "axis2": 1}[k]})
 
 
 class Tril(Op):
@@ -203,7 +203,7 @@ def triu(m: Any, k: int = 0) -> Any:
 
 
 def _triangle(which: str, m: Any, k: int) -> Any:
-    m = m if hasattr(m, "ndim") else np.asarray(m)
+    m = as_array(m)
     if m.ndim < 2:
         raise ShapeError(f"{which} takes a matrix or a stack of them, got shape {m.shape}")
-    return apply(REGISTRY[which], (m,), {} if k == 0 else {"k": operator.index(k)})
+    return apply(REGISTRY[which], (m,), {} if k == 0 else {"k": index("k", k)})

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
 from tensorviz.engine.op import expose
-from tensorviz.errors import DTypeError, ShapeError
-from tensorviz.ops.axes import each, plain
+from tensorviz.errors import AxisError, DTypeError, ShapeError
+from tensorviz.ops.axes import count, each, plain
 from tensorviz.ops.expansion import broadcast_to
 from tensorviz.ops.joining import concatenate
+from tensorviz.ops.operands import as_array, index
 
 __all__ = ["diff"]
 
@@ -27,12 +27,12 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     >>> diff(np.array([1.0, 3.0, 6.0])).tolist()
     [2.0, 3.0]
     """
-    a = a if hasattr(a, "ndim") else np.asarray(a)
-    n, axis = operator.index(n), operator.index(axis)
+    a = as_array(a)
+    n, axis = index("n", n), index("axis", axis)
     if n < 0:
         raise ShapeError(f"diff: n counts how often differences are taken, and must not be negative; got {n}")
     if not -a.ndim <= axis < a.ndim:
-        raise ShapeError(f"diff: axis {axis} is not there in shape {a.shape}")
+        raise AxisError(f"diff: axis {axis} is not there in shape {a.shape}")
     axis %= a.ndim
     ends = [prepend, a, append]
     for i in (0, 2):
@@ -48,6 +48,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 @expose(numpy=[np.gradient])
 def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """NumPy's slopes on a grid: central differences inside, one-sided ones at the ends. Distances are numbers, one for all axes or one per axis."""
+    count(f.shape, plain(axis))  # raises for an axis that is not there
     axes = each(plain(axis), f.ndim)
     distances = list(varargs) or [1.0]
     if any(np.ndim(h) for h in distances):

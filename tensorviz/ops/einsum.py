@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tensorviz.arguments import shown
 from tensorviz.engine.op import REGISTRY, Op, apply, expose
 from tensorviz.errors import DTypeError, ShapeError
 from tensorviz.ops.indexing import index_add
+from tensorviz.ops.operands import as_array, index
 from tensorviz.ops.samples import Examples
 
 __all__ = ["einsum"]
@@ -157,7 +159,7 @@ def einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = Fal
         raise DTypeError(f"einsum on a Tensor takes no {', '.join(sorted(refused))}=; change the dtype of the operands with astype")
     if not isinstance(subscripts, str):
         subscripts, operands = _as_text((subscripts, *operands))
-    arrays = [x if hasattr(x, "ndim") else np.asarray(x) for x in operands]
+    arrays = [as_array(x) for x in operands]
     plan(subscripts, tuple([x.ndim for x in arrays]))
     params: dict[str, Any] = {"subscripts": subscripts}
     if optimize is not False:
@@ -169,8 +171,17 @@ def _as_text(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     """NumPy's form with lists of numbers, written with letters."""
 
     def term(numbers: Any) -> str:
-        return "".join(["..." if n is Ellipsis else string.ascii_letters[n] for n in numbers])
+        if not isinstance(numbers, (list, tuple)):
+            raise DTypeError(
+                f"einsum: the axes of an operand are named by a list of whole numbers, as in einsum(a, [0, 1], b, [1, 2]), got {shown(numbers)}"
+            )
+        named = [-1 if n is Ellipsis else index("the name of an axis", n) for n in numbers]
+        if any(n is not Ellipsis and not 0 <= i < len(string.ascii_letters) for n, i in zip(numbers, named, strict=True)):
+            raise ShapeError(f"einsum: axes are named by the whole numbers 0 to {len(string.ascii_letters) - 1}, got {shown(numbers)}")
+        return "".join(["..." if n is Ellipsis else string.ascii_letters[i] for n, i in zip(numbers, named, strict=True)])
 
+    if len(given) < 2:
+        raise DTypeError(f"einsum takes the subscripts first, as in einsum('ij,jk->ik', a, b), got {shown(given[0])}")
     operands = given[0 : len(given) // 2 * 2 : 2]
     text = ",".join([term(s) for s in given[1::2]])
     return (f"{text}->{term(given[-1])}" if len(given) % 2 else text), operands

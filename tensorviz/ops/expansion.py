@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Op, apply, expose
-from tensorviz.errors import DTypeError, ShapeError
+from tensorviz.errors import AxisError, DTypeError, ShapeError
 from tensorviz.ops.indexing import index_add
 from tensorviz.ops.movement import ravel, sizes
+from tensorviz.ops.operands import as_array, asked, index
 from tensorviz.ops.samples import Examples
 
 __all__ = ["broadcast_arrays", "broadcast_to", "linspace", "pad", "repeat", "tile"]
@@ -83,7 +83,7 @@ def linspace(
     >>> linspace(0.0, 1.0, 3).tolist()
     [0.0, 0.5, 1.0]
     """
-    num = operator.index(num)
+    num = index("num", num)
     if num < 0:
         raise ShapeError(f"linspace: the number of samples must not be negative, got {num}")
     if retstep:
@@ -149,7 +149,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> An
             raise DTypeError("pad: reflect_type='odd' has no rule; compose it from slices and concatenate")
     elif "constant_values" in kwargs:
         values = kwargs.pop("constant_values")
-        params["constant_values"] = values if isinstance(values, (int, float)) else np.array(values)
+        params["constant_values"] = values if isinstance(values, (int, float)) else np.array(as_array(values))
     if kwargs:
         raise DTypeError(f"pad: mode {mode!r} takes no {', '.join(sorted(kwargs))}=")
     return apply(REGISTRY["pad"], (array,), params)
@@ -160,7 +160,7 @@ def _widths(given: Any, ndim: int) -> tuple[tuple[int, int], ...]:
     if isinstance(given, dict):
         pairs: list[Any] = [(0, 0)] * ndim
         for axis, width in given.items():
-            pairs[axis] = width
+            pairs[_there(axis, ndim)] = width
         given = [(w, w) if np.ndim(w) == 0 else tuple(w) for w in pairs]
     try:
         array = np.broadcast_to(np.asarray(given), (ndim, 2))
@@ -218,8 +218,15 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     counts = np.asarray(repeats)
     if counts.dtype.kind not in "iu":
         raise DTypeError(f"repeat: the counts are whole numbers, got dtype {counts.dtype}")
-    params = {"repeats": int(counts.reshape(())) if counts.size == 1 else np.array(counts), "axis": int(axis) % np.ndim(a)}
+    params = {"repeats": int(counts.reshape(())) if counts.size == 1 else np.array(counts), "axis": _there(axis, np.ndim(a))}
     return apply(REGISTRY["repeat"], (a,), params)
+
+
+def _there(axis: Any, ndim: int) -> int:
+    found = index("axis", axis)
+    if not -ndim <= found < ndim:
+        raise AxisError(f"{asked()}: axis {found} is not there in an operand of {ndim} axes")
+    return found % ndim
 
 
 class Tile(Op):

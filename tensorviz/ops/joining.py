@@ -9,8 +9,9 @@ import numpy as np
 
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, apply, expose
 from tensorviz.engine.tensor import Tensor
-from tensorviz.errors import DTypeError, ShapeError
+from tensorviz.errors import AxisError, DTypeError, ShapeError
 from tensorviz.ops.movement import atleast_1d, atleast_2d, atleast_3d, ravel, swapaxes
+from tensorviz.ops.operands import as_array, asked, index
 from tensorviz.ops.samples import Examples
 
 __all__ = ["append", "array_split", "column_stack", "concatenate", "dsplit", "dstack", "hsplit", "hstack", "split", "stack", "vsplit", "vstack"]
@@ -58,7 +59,7 @@ def concatenate(arrays: Any, axis: int | None = 0, out: Any = None, *, dtype: An
         operands, axis = [ravel(x) for x in operands], 0
     if any(np.ndim(x) == 0 for x in operands):
         raise ShapeError("concatenate: operands have shape (), which has no axis to join along; use stack")
-    return _cast(apply(REGISTRY["concatenate"], operands, {"axis": int(axis)}), dtype, casting)
+    return _cast(apply(REGISTRY["concatenate"], operands, {"axis": index("axis", axis)}), dtype, casting)
 
 
 class Stack(Op):
@@ -95,7 +96,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
     [[1.0, 3.0], [2.0, 4.0]]
     """
     _no_out("stack", out)
-    return _cast(apply(REGISTRY["stack"], _operands("stack", arrays), {"axis": int(axis)}), dtype, casting)
+    return _cast(apply(REGISTRY["stack"], _operands("stack", arrays), {"axis": index("axis", axis)}), dtype, casting)
 
 
 def _operands(what: str, arrays: Any) -> list[Any]:
@@ -114,7 +115,7 @@ def _operands(what: str, arrays: Any) -> list[Any]:
 def _joined(x: Any) -> Any:
     if isinstance(x, (list, tuple)) and _holds_tensor(x):
         return apply(REGISTRY["stack"], [_joined(y) for y in x], {"axis": 0})
-    return x if hasattr(x, "ndim") else np.asarray(x)
+    return as_array(x)
 
 
 def _holds_tensor(x: Any) -> bool:
@@ -204,8 +205,9 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     >>> [part.tolist() for part in split(np.arange(5.0), [2, 3])]
     [[0.0, 1.0], [2.0], [3.0, 4.0]]
     """
-    size = np.shape(ary)[axis]
-    if np.ndim(indices_or_sections) == 0 and size % int(indices_or_sections):
+    ary = as_array(ary)
+    size, count = _size(ary, axis), indices_or_sections
+    if np.ndim(count) == 0 and index("the number of parts", count) > 0 and size % index("the number of parts", count):
         raise ShapeError(
             f"split: axis {axis} of shape {np.shape(ary)} does not divide into {indices_or_sections} equal parts; array_split allows unequal ones"
         )
@@ -219,20 +221,28 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     >>> [len(part) for part in array_split(np.arange(5.0), 2)]
     [3, 2]
     """
-    ary = ary if hasattr(ary, "ndim") else np.asarray(ary)
-    size = ary.shape[axis]
+    ary = as_array(ary)
+    size = _size(ary, axis)
     if np.ndim(indices_or_sections) == 0:
-        count = int(indices_or_sections)
+        count = index("the number of parts", indices_or_sections)
         if count <= 0:
             raise ShapeError(f"array_split: the number of parts must be positive, got {count}")
         short, longer = divmod(size, count)
         cuts = [i * short + min(i, longer) for i in range(count + 1)]
         spans = list(pairwise(cuts))
     else:
-        places = [int(i) for i in indices_or_sections]
+        places = [index("a position", i) for i in indices_or_sections]
         spans = list(zip([0, *places], [*places, size], strict=True))
     lead = (slice(None),) * (axis % ary.ndim)
     return [ary[(*lead, slice(a, b))] for a, b in spans]
+
+
+def _size(ary: Any, axis: Any) -> int:
+    """How long an axis is."""
+    axis = index("axis", axis)
+    if not -ary.ndim <= axis < ary.ndim:
+        raise AxisError(f"{asked()}: axis {axis} is not there in shape {ary.shape}")
+    return int(ary.shape[axis])
 
 
 @expose(numpy=[np.vsplit])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import shown
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import IndexingError
 
@@ -34,7 +35,10 @@ def _part(k: Any, tensors: list[Tensor]) -> Any:
         tensors.append(k)
         return INDEX_SLOTS[len(tensors) - 1]
     if isinstance(k, (list, tuple, np.ndarray)):
-        array = np.array(k)
+        try:
+            array = np.array(k)
+        except ValueError as error:
+            raise IndexingError(f"an index array is rectangular, got {shown(k)} ({error})") from None
         if array.size == 0 and not isinstance(k, np.ndarray):
             array = array.astype(np.intp)
         if array.dtype.kind not in "iub":
@@ -49,7 +53,10 @@ def _part(k: Any, tensors: list[Tensor]) -> Any:
 
 
 def _bound(b: Any) -> int | None:
-    return None if b is None else operator.index(b)
+    try:
+        return None if b is None else operator.index(b)
+    except TypeError:
+        raise IndexingError(f"the bounds of a slice are whole numbers or None, got {shown(b)}") from None
 
 
 def fill(key: tuple[Any, ...], *indices: Any) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, apply, expose
 from tensorviz.errors import DTypeError, ShapeError
+from tensorviz.ops.operands import as_array
 from tensorviz.ops.samples import Examples
 
 __all__ = ["cholesky", "det", "inv", "slogdet", "solve"]
@@ -21,7 +22,7 @@ def _t(x: Any) -> Any:
 
 def _square(what: str, a: Any) -> Any:
     """The operand, if it is a square matrix of floats or a stack of them."""
-    a = a if hasattr(a, "ndim") else np.asarray(a)
+    a = as_array(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ShapeError(f"{what} takes a square matrix (..., n, n), got shape {a.shape}")
     return a
@@ -127,7 +128,7 @@ def solve(a: Any, b: Any) -> Any:
     >>> solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 2.0])).tolist()
     [1.0, 0.5]
     """
-    return apply(REGISTRY["solve"], (_square("solve", a), b if hasattr(b, "ndim") else np.asarray(b)), {})
+    return apply(REGISTRY["solve"], (_square("solve", a), as_array(b)), {})
 
 
 # ---- determinants ------------------------------------------------------------------------------------------------

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import number, one_of, whole
 from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.engine.tensor import Tensor
-from tensorviz.errors import DTypeError, OptionError, ShapeError
+from tensorviz.errors import DTypeError, ShapeError
 from tensorviz.ops.activation import sigmoid
 from tensorviz.ops.axes import spread
+from tensorviz.ops.operands import as_array
 from tensorviz.ops.probability import shifted, softmax
 from tensorviz.ops.samples import Examples
 
@@ -172,8 +174,7 @@ def _checked_classes(name: str, scores: Any, target: Any, reduction: str, ignore
 
 
 def _check_reduction(name: str, reduction: str) -> None:
-    if reduction not in REDUCTIONS:
-        raise OptionError(f"{name}: reduction is one of {', '.join(map(repr, REDUCTIONS))}, got {reduction!r}")
+    one_of(name, "reduction", reduction, REDUCTIONS)
 
 
 def cross_entropy(logits: Any, target: Any, reduction: str = "mean", ignore_index: int = -100, label_smoothing: float = 0.0) -> Any:
@@ -188,9 +189,10 @@ def cross_entropy(logits: Any, target: Any, reduction: str = "mean", ignore_inde
     array([1.00000000e+03, 6.93147181e-01])
     """
     logits, target = _checked_classes("cross_entropy", logits, target, reduction, ignore_index)
-    if not 0 <= label_smoothing <= 1:
-        raise OptionError(f"cross_entropy: label_smoothing lies between 0 and 1, got {label_smoothing}")
-    return REGISTRY["cross_entropy"](logits, target, reduction=reduction, ignore_index=int(ignore_index), label_smoothing=float(label_smoothing))
+    label_smoothing = number("cross_entropy", "label_smoothing", label_smoothing, least=0, most=1)
+    return REGISTRY["cross_entropy"](
+        logits, target, reduction=reduction, ignore_index=whole("cross_entropy", "ignore_index", ignore_index), label_smoothing=label_smoothing
+    )
 
 
 def nll_loss(log_probabilities: Any, target: Any, reduction: str = "mean", ignore_index: int = -100) -> Any:
@@ -200,7 +202,7 @@ def nll_loss(log_probabilities: Any, target: Any, reduction: str = "mean", ignor
     array([0.5 , 0.25])
     """
     scores, target = _checked_classes("nll_loss", log_probabilities, target, reduction, ignore_index)
-    return REGISTRY["nll_loss"](scores, target, reduction=reduction, ignore_index=int(ignore_index))
+    return REGISTRY["nll_loss"](scores, target, reduction=reduction, ignore_index=whole("cross_entropy", "ignore_index", ignore_index))
 
 
 # ---- numbers: predictions against targets of the same shape -----------------------------------------------------
@@ -261,8 +263,8 @@ class _BceWithLogits(Op):
 
 def _checked_pair(name: str, a: Any, b: Any, reduction: str) -> tuple[Any, Any]:
     _check_reduction(name, reduction)
-    a = a if isinstance(a, (Tensor, np.ndarray, np.generic)) else np.asarray(a, dtype=getattr(b, "dtype", float))
-    b = b if isinstance(b, (Tensor, np.ndarray, np.generic)) else np.asarray(b, dtype=a.dtype)
+    a = a if isinstance(a, (Tensor, np.ndarray, np.generic)) else np.asarray(as_array(a), dtype=getattr(b, "dtype", float))
+    b = b if isinstance(b, (Tensor, np.ndarray, np.generic)) else np.asarray(as_array(b), dtype=a.dtype)
     if a.shape != b.shape:
         raise ShapeError(
             f"{name}: prediction of shape {a.shape} and target of shape {b.shape} must agree, since broadcasting one against the other is almost always a mistake; reshape one of them"

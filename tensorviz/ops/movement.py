@@ -10,6 +10,7 @@ import numpy as np
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, apply, attach, expose
 from tensorviz.errors import AxisError, DTypeError
 from tensorviz.ops.axes import plain
+from tensorviz.ops.operands import as_array, index, refusing
 from tensorviz.ops.samples import Examples
 
 __all__ = [
@@ -30,6 +31,11 @@ __all__ = [
 
 def sizes(shape: Any) -> tuple[int, ...]:
     """A shape as given by a user (one number or several), as plain ints."""
+    found: tuple[int, ...] = refusing(_sizes, "shape must hold whole numbers", shape)
+    return found
+
+
+def _sizes(shape: Any) -> tuple[int, ...]:
     try:
         return (operator.index(shape),)
     except TypeError:
@@ -52,6 +58,7 @@ class Reshape(Op):
     slots = ("a",)
     formulas = ("g reshaped to a's shape",)
     vjps = (lambda g, a_shape, order: np.reshape(g, a_shape, order=order),)
+    advice = "the sizes must multiply to the number of elements; one of them may be -1, which stands for what is left"
 
     @staticmethod
     def forward(a: Any, shape: Any, order: Any = "C") -> Any:
@@ -221,6 +228,7 @@ class Transpose(Op):
     slots = ("a",)
     formulas = ("g with its axes permuted back",)
     vjps = (lambda g, axes: np.transpose(g, None if axes is None else _inverse(axes)),)
+    advice = "axes lists every axis once"
 
     @staticmethod
     def forward(a: Any, axes: Any = None) -> Any:
@@ -283,7 +291,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     >>> swapaxes(np.ones((2, 3, 4)), 0, -1).shape
     (4, 3, 2)
     """
-    return apply(REGISTRY["swapaxes"], (a,), {"axis1": operator.index(axis1), "axis2": operator.index(axis2)})
+    return apply(REGISTRY["swapaxes"], (a,), {"axis1": index("axis1", axis1), "axis2": index("axis2", axis2)})
 
 
 if hasattr(np, "matrix_transpose"):
@@ -368,5 +376,5 @@ def _deep(a: Any) -> Any:
 
 
 def _each(arrays: tuple[Any, ...], change: Any) -> Any:
-    found = tuple([change(a if hasattr(a, "ndim") else np.asarray(a)) for a in arrays])
+    found = tuple([change(as_array(a)) for a in arrays])
     return found[0] if len(found) == 1 else found

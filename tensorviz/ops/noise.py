@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
-from tensorviz.arguments import number
+from tensorviz.arguments import number, whole
 from tensorviz.engine.op import REGISTRY, Op
 
 __all__ = ["dropout"]
@@ -29,7 +28,8 @@ def drawn_seed(seed: Any) -> int:
         seed = np.random.default_rng()
     if isinstance(seed, np.random.Generator):
         return int(seed.integers(2**32))
-    return operator.index(seed)
+    found = whole("dropout", "seed", seed, least=0)
+    return found
 
 
 def check_probability(name: str, p: Any) -> float:

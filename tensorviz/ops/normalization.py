@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import number
 from tensorviz.engine.graph import no_grad
 from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import ShapeError
+from tensorviz.ops.movement import sizes
 from tensorviz.ops.samples import Examples
 
 __all__ = ["batch_norm", "layer_norm"]
@@ -167,7 +169,7 @@ def layer_norm(x: Any, normalized_shape: Any, weight: Any = None, bias: Any = No
     array([[-1.,  1.],
            [-1.,  1.]])
     """
-    shape, over = np.shape(x), (int(normalized_shape),) if np.ndim(normalized_shape) == 0 else tuple(int(s) for s in normalized_shape)
+    shape, over = np.shape(x), sizes(normalized_shape)
     if not over or shape[len(shape) - len(over) :] != over or len(shape) < len(over):
         raise ShapeError(f"layer_norm: normalized_shape {over} must be the end of x's shape {shape}")
     for what, value in (("weight", weight), ("bias", bias)):
@@ -177,7 +179,7 @@ def layer_norm(x: Any, normalized_shape: Any, weight: Any = None, bias: Any = No
     given = (
         () if weight is None and bias is None else (1.0 if weight is None else weight,) if bias is None else (1.0 if weight is None else weight, bias)
     )
-    return REGISTRY["layer_norm"](x, *given, count=len(over), eps=float(eps))
+    return REGISTRY["layer_norm"](x, *given, count=len(over), eps=number("layer_norm", "eps", eps, least=0))
 
 
 def batch_norm(
@@ -208,6 +210,7 @@ def batch_norm(
             raise ShapeError(
                 f"batch_norm: {what} needs one element per channel, shape ({x.shape[1]},) for x of shape {x.shape}, got {np.shape(value)}"
             )
+    momentum = number("batch_norm", "momentum", momentum, least=0, most=1)
     given = [weight, bias]
     if weight is None and bias is not None:
         given[0] = np.ones(x.shape[1], x.dtype)
@@ -215,14 +218,14 @@ def batch_norm(
     if not training:
         if running_mean is None or running_var is None:
             raise ShapeError("batch_norm: without training=True it uses running_mean and running_var, so both must be given")
-        return REGISTRY["batch_norm_fixed"](x, running_mean, running_var, *given, eps=float(eps))
+        return REGISTRY["batch_norm_fixed"](x, running_mean, running_var, *given, eps=number("batch_norm", "eps", eps, least=0))
     n = x.size // x.shape[1] if x.shape[1] else 0
     if n < 2:
         raise ShapeError(f"batch_norm: x of shape {x.shape} has {n} value(s) per channel; a variance needs at least 2 while training")
     values, axes = np.asarray(x), _all_but_channels(x.ndim)
     _move(running_mean, values.mean(axis=axes), momentum)
     _move(running_var, values.var(axis=axes, ddof=1), momentum)
-    return REGISTRY["batch_norm"](x, *given, eps=float(eps))
+    return REGISTRY["batch_norm"](x, *given, eps=number("batch_norm", "eps", eps, least=0))
 
 
 def _move(running: Any, batch: Any, momentum: float) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import shown
 from tensorviz.engine.op import REGISTRY, Op, expose
-from tensorviz.errors import ShapeError
+from tensorviz.errors import DTypeError, ShapeError
 from tensorviz.ops.axes import Axis, plain, restored
 from tensorviz.ops.reduction import CALLS
 from tensorviz.ops.samples import Examples, distinct
@@ -82,6 +83,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         raise ShapeError(
             f"norm: ord={ord!r} over {axes} axes of shape {np.shape(x)} is a matrix norm, which has no rule here; give axis= as one int, or leave ord out for the root of the sum of squares"
         )
+    if ord is not None and not isinstance(ord, (int, float, np.number)):
+        raise DTypeError(f"norm: ord must be a number, inf, -inf or None, got {shown(ord)}")
     if ord == 0:
         raise ShapeError("norm: ord=0 counts the nonzero elements and has no gradient; use np.count_nonzero, or another order")
     return REGISTRY["norm"](

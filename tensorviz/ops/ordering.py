@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from tensorviz.ops.axes import each, plain
 from tensorviz.ops.indexing import index_add
 from tensorviz.ops.keys import chosen
 from tensorviz.ops.movement import transpose
+from tensorviz.ops.operands import as_array, index
 from tensorviz.ops.samples import Examples, distinct
 
 __all__ = ["argsort", "flip", "fliplr", "flipud", "partition", "roll", "rot90", "sort", "take_along_axis"]
@@ -74,12 +74,12 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     >>> rot90([[1.0, 2.0], [3.0, 4.0]]).tolist()
     [[2.0, 4.0], [1.0, 3.0]]
     """
-    m = m if hasattr(m, "ndim") else np.asarray(m)
-    given = tuple([operator.index(i) for i in axes])
+    m = as_array(m)
+    given = tuple([index("an axis", i) for i in axes])
     if len(given) != 2 or any(not -m.ndim <= i < m.ndim for i in given) or given[0] % m.ndim == given[1] % m.ndim:
         raise AxisError(f"rot90 takes two different axes of shape {m.shape}, got {given}")
     first, second = (i % m.ndim for i in given)
-    k = operator.index(k) % 4
+    k = index("k", k) % 4
     if k == 0:
         return m
     if k == 2:
@@ -122,7 +122,12 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     >>> roll([1.0, 2.0, 3.0], 1).tolist()
     [3.0, 1.0, 2.0]
     """
-    return apply(REGISTRY["roll"], (a,), {"shift": plain(shift)} if axis is None else {"shift": plain(shift), "axis": plain(axis)})
+    return apply(REGISTRY["roll"], (a,), {"shift": _shift(shift)} if axis is None else {"shift": _shift(shift), "axis": plain(axis)})
+
+
+def _shift(shift: Any) -> Any:
+    several = isinstance(shift, (list, tuple))
+    return tuple([index("shift", n) for n in shift]) if several else index("shift", shift)
 
 
 @expose(numpy=[np.fft.fftshift])
@@ -185,10 +190,10 @@ def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, 
     """
     if order is not None:
         raise DTypeError("sort: order= names fields, which a Tensor has none of")
-    a = a if hasattr(a, "ndim") else np.asarray(a)
+    a = as_array(a)
     if axis is None:
         a, axis = np.ravel(a), -1
-    return apply(REGISTRY["sort"], (a,), {} if axis == -1 else {"axis": operator.index(axis)})
+    return apply(REGISTRY["sort"], (a,), {} if axis == -1 else {"axis": index("axis", axis)})
 
 
 class ArgSort(Op):
@@ -210,7 +215,7 @@ def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, 
     >>> argsort([3.0, 1.0, 2.0]).tolist()
     [1, 2, 0]
     """
-    return apply(REGISTRY["argsort"], (a,), {"axis": axis})
+    return apply(REGISTRY["argsort"], (a,), {"axis": plain(axis)})
 
 
 class Partition(Op):
@@ -244,10 +249,10 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     >>> partition([3.0, 1.0, 2.0], 1).tolist()
     [1.0, 2.0, 3.0]
     """
-    a = a if hasattr(a, "ndim") else np.asarray(a)
+    a = as_array(a)
     if axis is None:
         a, axis = np.ravel(a), -1
-    return apply(REGISTRY["partition"], (a,), {"kth": plain(kth)} if axis == -1 else {"kth": plain(kth), "axis": operator.index(axis)})
+    return apply(REGISTRY["partition"], (a,), {"kth": plain(kth)} if axis == -1 else {"kth": plain(kth), "axis": index("axis", axis)})
 
 
 class ArgPartition(Op):
@@ -264,7 +269,7 @@ class ArgPartition(Op):
 
 @expose(numpy=[np.argpartition])
 def _argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Any:  # noqa: ARG001 - NumPy's signature
-    return apply(REGISTRY["argpartition"], (a,), {"kth": plain(kth), "axis": axis})
+    return apply(REGISTRY["argpartition"], (a,), {"kth": plain(kth), "axis": plain(axis)})
 
 
 class TakeAlongAxis(Op):
@@ -302,9 +307,9 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     [[2.0], [3.0]]
     """
     if not hasattr(indices, "dtype"):
-        indices = np.asarray(indices)
+        indices = as_array(indices)
     if indices.dtype.kind not in "iu":
         raise IndexingError(f"take_along_axis: the indices are whole numbers, got dtype {indices.dtype}; for a mask use arr[mask]")
     if axis is None:
         arr, indices, axis = np.ravel(arr), indices.reshape(-1), 0
-    return apply(REGISTRY["take_along_axis"], (arr, indices), {"axis": operator.index(axis)})
+    return apply(REGISTRY["take_along_axis"], (arr, indices), {"axis": index("axis", axis)})

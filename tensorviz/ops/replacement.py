@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import number
 from tensorviz.engine.op import REGISTRY, Op, expose
 from tensorviz.errors import DTypeError
 from tensorviz.ops.samples import Examples, distinct
@@ -99,4 +100,4 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None
     if not copy:
         raise DTypeError("nan_to_num with copy=False would change an array outside the graph; use the result")
     given = {"nan": nan, "posinf": posinf, "neginf": neginf}
-    return REGISTRY["nan_to_num"](x, **{k: float(v) for k, v in given.items() if v is not None and (k != "nan" or v != 0)})
+    return REGISTRY["nan_to_num"](x, **{k: number("nan_to_num", k, v) for k, v in given.items() if v is not None and (k != "nan" or v != 0)})

@@ -1,0 +1,60 @@
+"""What a public function makes of what it is given: arrays of lists, plain ints of indices; what is neither is refused by name. Imports the engine's graph only."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from tensorviz.arguments import shown
+from tensorviz.engine.graph import check_dtype, numbers
+from tensorviz.errors import DTypeError
+
+_HELPERS = ("tensorviz.ops.operands", "tensorviz.ops.axes")
+_PASSED_OVER = ("sizes", "<lambda>", "<listcomp>", "<dictcomp>", "<genexpr>")
+
+
+def asked() -> str:
+    """The name of the public function in which an argument is refused; found when there is an error to write, so that calls cost nothing.
+
+    >>> from tensorviz.ops import reshape
+    >>> reshape([1.0], "a")
+    Traceback (most recent call last):
+    tensorviz.errors.DTypeError: reshape: shape must hold whole numbers, got 'a'
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_name
+        module = frame.f_globals.get("__name__", "")
+        if not module.startswith("tensorviz."):
+            break
+        if module not in _HELPERS and name not in _PASSED_OVER and not name.startswith("_"):
+            return name
+        frame = frame.f_back
+    return "this function"
+
+
+def as_array(x: Any) -> Any:
+    """A Tensor, array or scalar as it is; anything else as an array of real numbers."""
+    if hasattr(x, "ndim"):
+        return x
+    where = f"{asked()}: an operand"
+    made = numbers(x, where)
+    check_dtype(made.dtype, where, x)
+    return made
+
+
+def index(what: str, value: Any) -> int:
+    """A whole number as a plain int, so that a record can hold it."""
+    found: int = refusing(operator.index, f"{what} must be a whole number", value)
+    return found
+
+
+def refusing(convert: Callable[[Any], Any], wanted: str, value: Any) -> Any:
+    """``convert(value)``; its TypeError (or ValueError) is told in the words of the function that the user called."""
+    try:
+        return convert(value)
+    except (TypeError, ValueError):
+        raise DTypeError(f"{asked()}: {wanted}, got {shown(value)}") from None
