@@ -38,7 +38,7 @@ const common = {
 const outputs = [
   ["stepper.js", { ...common, entryPoints: ["src/index.ts"], format: "esm" }],
   ["host.js", { ...common, entryPoints: ["src/host.ts"], format: "iife" }],
-  ["stepper.css", { ...common, entryPoints: ["src/stepper.css"] }],
+  ["stepper.css", { ...common, entryPoints: ["src/index.css"] }],
 ];
 mkdirSync(target, { recursive: true });
 let stale = false;
