@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
-import linecache
 import sys
 import traceback
 import webbrowser
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
-from types import ModuleType
-from typing import Any
+from typing import NoReturn
 
+from tensorviz import program
 from tensorviz.errors import RecordError
+from tensorviz.program import ProgramError, Recorder, run
 from tensorviz.trace import Trace
 
 DEMO = """\
@@ -33,93 +31,44 @@ class UsageError(Exception):
     """Something to tell the user in one line; the exit status is 2."""
 
 
-class Recorder:
-    """Keeps one record of all that a program makes: the last, or the one with the wanted number."""
-
-    def __init__(self, wanted: int | None = None) -> None:
-        self.wanted = wanted
-        self.count = 0
-        self.kept: Trace | None = None
-
-    def see(self, trace: Trace | None) -> None:
-        if trace is None:
-            return
-        self.count += 1
-        if self.wanted is None or self.count == self.wanted:
-            # Built now: a script may change its arrays before anybody looks.
-            trace.nodes  # noqa: B018
-            self.kept = trace
-
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """While this is open, every recorded pass is seen: the program itself is not changed."""
-        import tensorviz
-        from tensorviz import show
-        from tensorviz.engine import backward as module
-        from tensorviz.engine import tensor as tensors
-
-        run = module.backward
-
-        def backward(*args: Any, **options: Any) -> Trace | None:
-            trace = run(*args, **options)
-            self.see(trace)
-            return trace
-
-        places: list[tuple[ModuleType, str]] = [(module, "backward"), (tensorviz, "backward"), (show, "backward"), (tensors, "run_backward")]
-        for place, name in places:
-            vars(place)[name] = backward
-        try:
-            yield
-        finally:
-            for place, name in places:
-                vars(place)[name] = run
-
-
-def code_of(path: Path) -> Iterator[tuple[str, str]]:
-    """The pieces of a program as (file name, source): a script has one, a notebook one for each code cell."""
-    text = path.read_text(encoding="utf-8")
-    if path.suffix != ".ipynb":
-        yield str(path), text
-        return
-    try:
-        cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
-    except (ValueError, KeyError, TypeError) as problem:
-        raise UsageError(f"{path} is no notebook: {problem}") from None
-    for number, cell in enumerate(cells, 1):
-        source = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
-        # Lines for the notebook itself (magics and shell commands) mean nothing to plain Python.
-        yield f"{path.name} cell {number}", "\n".join("" if line.lstrip().startswith(("%", "!")) else line for line in source.split("\n"))
-
-
-def run(path: Path, arguments: Sequence[str], recorder: Recorder) -> None:
-    """Run a program as ``python SCRIPT`` would."""
-    main = ModuleType("__main__")
-    main.__file__ = str(path)
-    before = sys.argv, sys.path[:], sys.modules["__main__"]
-    sys.argv, sys.modules["__main__"] = [str(path), *arguments], main
-    sys.path.insert(0, str(path.resolve().parent))
-    try:
-        with recorder.listening():
-            for name, source in code_of(path):
-                linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-                exec(compile(source, name, "exec"), vars(main))  # noqa: S102 - running the user's program is what was asked for
-    except SystemExit as leaving:
-        if leaving.code not in (None, 0):
-            raise
-    finally:
-        sys.argv, sys.path[:], sys.modules["__main__"] = before
-
-
 def record_of(options: argparse.Namespace) -> Trace:
+    """The wanted record of a program. A program that fails or leaves early is reported, and its passes up to there count."""
     path = Path(options.script)
     if not path.is_file():
         raise UsageError(f"there is no file {path}")
     recorder = Recorder(options.number)
-    run(path, options.arguments, recorder)
+    how = "ran"
+    try:
+        run(path, options.arguments, recorder)
+    except SystemExit as leaving:
+        if leaving.code not in (None, 0):
+            how = f"left with exit status {leaving.code}"
+    except ProgramError as problem:
+        raise UsageError(str(problem)) from None
+    except Exception as problem:
+        if recorder.kept is None:
+            raise
+        print_problem()
+        how = f"raised {type(problem).__name__}"
     if recorder.kept is None:
         made = f"made {recorder.count} record(s)" if recorder.count else "never called backward()"
-        raise UsageError(f"{path} ran, but {made}" + (f", so there is no number {options.number}" if recorder.count else ""))
+        raise UsageError(f"{path} {how}, but {made}" + (f", so there is no number {options.number}" if recorder.count else ""))
+    if how != "ran":
+        wanted = "the last pass before that" if options.number is None else f"pass {options.number}"
+        print(f"tensorviz: {path} {how}; this is {wanted}", file=sys.stderr)
     return recorder.kept
+
+
+def print_problem() -> None:
+    """The traceback of what the user's program raised. Its frames are of interest, ours and IPython's are not."""
+    kind, error, trail = sys.exc_info()
+    while trail is not None and trail.tb_next is not None and _is_ours(trail.tb_frame.f_code.co_filename):
+        trail = trail.tb_next
+    traceback.print_exception(kind, error, trail)
+
+
+def _is_ours(file: str) -> bool:
+    return file in (__file__, program.__file__) or "/IPython/" in file.replace("\\", "/")
 
 
 def write(options: argparse.Namespace, suffix: str, text: str) -> None:
@@ -191,8 +140,20 @@ def demo(options: argparse.Namespace) -> int:
     return look(recorder.kept, options, "demo")
 
 
+class Parser(argparse.ArgumentParser):
+    """Says where a script's own options go."""
+
+    def error(self, message: str) -> NoReturn:
+        if message.startswith("unrecognized arguments"):
+            message += " (options for the script itself go after --, as in: tensorviz svg train.py -- --lr 0.1)"
+        super().error(message)
+
+
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="tensorviz", description="Look at the backward pass that a script or notebook makes, without changing it.")
+    import tensorviz
+
+    top = Parser(prog="tensorviz", description="Look at the backward pass that a script or notebook makes, without changing it.")
+    top.add_argument("--version", action="version", version=f"tensorviz {tensorviz.__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name: str, does: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
@@ -228,9 +189,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"tensorviz: {problem}", file=sys.stderr)
         return 2
     except Exception:  # noqa: BLE001 - whatever the user's program raised
-        # Its frames are of interest, ours are not.
-        kind, error, trail = sys.exc_info()
-        while trail is not None and trail.tb_frame.f_code.co_filename == __file__:
-            trail = trail.tb_next
-        traceback.print_exception(kind, error, trail)
+        print_problem()
         return 1

@@ -67,7 +67,7 @@ def test_check_fails_with_status_1_where_a_rule_is_wrong(tmp_path, capsys):
     assert "cube" in capsys.readouterr().out
 
 
-def test_a_notebook_runs_cell_by_cell_and_its_magics_are_passed_over(tmp_path, monkeypatch, capsys):
+def test_a_notebook_runs_cell_by_cell(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     cells = ["%matplotlib inline\nimport tensorviz as tv", ["x = tv.tensor(2.0, requires_grad=True)\n", "y = x * x\n", "y.backward()"]]
     book = {"cells": [{"cell_type": "markdown", "source": "# text"}, *({"cell_type": "code", "source": c} for c in cells)]}
@@ -142,3 +142,89 @@ def test_a_program_that_fails_shows_its_own_traceback_only(tmp_path, capsys):
 def test_python_m_tensorviz_lists_the_commands():
     got = subprocess.run([sys.executable, "-m", "tensorviz", "--help"], capture_output=True, text=True, check=True).stdout
     assert all(name in got for name in ("demo", "svg", "html", "check", "show"))
+
+
+def notebook(path, *cells):
+    path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": c} for c in cells]}), encoding="utf-8")
+    return str(path)
+
+
+def test_a_notebook_means_in_the_command_line_what_it_means_in_a_kernel(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    book = notebook(
+        tmp_path / "book.ipynb",
+        "import asyncio\nimport tensorviz as tv\n%time x = tv.tensor(2.0, requires_grad=True)\n%config Completer.use_jedi = False",
+        'text = """\n%not a magic\n!neither this\n"""\nlines = !echo shell\nx?',
+        "await asyncio.sleep(0)\n(x\n% 4)",
+        "y = _ * x\nassert text.count(chr(10)) == 3 and lines == ['shell']\ny.backward()",
+    )
+    assert main(["check", book]) == 0
+    told = capsys.readouterr()
+    assert "y" in told.out
+    assert "Out[" not in told.out
+
+
+def test_the_nodes_of_a_notebook_tell_their_cells(tmp_path):
+    import argparse
+
+    from tensorviz.cli import record_of
+
+    book = notebook(tmp_path / "book.ipynb", "import tensorviz as tv", "x = tv.tensor(2.0, requires_grad=True)\ny = x * x\ny.backward()")
+    trace = record_of(argparse.Namespace(script=book, arguments=[], number=None))
+    source = trace.node("y").source
+    assert source is not None
+    assert (source.file, source.line, source.expression) == ("cell [2]", 2, "x * x")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "# -*- coding: latin-1 -*-\nimport tensorviz as tv\nname = 'é'\nx = tv.tensor(2.0, requires_grad=True, name=name)\n(x * x).backward()\n".encode(
+            "latin-1"
+        ),
+        b"\xef\xbb\xbfimport tensorviz as tv\nx = tv.tensor(2.0, requires_grad=True)\n(x * x).backward()\n",
+    ],
+    ids=["latin-1", "byte-order mark"],
+)
+def test_a_script_is_read_in_the_encoding_that_it_declares(tmp_path, capsys, program):
+    path = tmp_path / "program.py"
+    path.write_bytes(program)
+    assert main(["svg", str(path), "-o", "-"]) == 0
+    assert "<svg" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("ending", "told"),
+    [
+        ("sys.exit(3)", "left with exit status 3; this is the last pass before that"),
+        ("1 / 0", "raised ZeroDivisionError; this is the last pass before that"),
+    ],
+)
+def test_a_program_that_fails_after_a_pass_still_shows_the_pass(tmp_path, capsys, ending, told):
+    path = tmp_path / "program.py"
+    path.write_text(f"import sys\nimport tensorviz as tv\nx = tv.tensor(2.0, requires_grad=True)\n(x * x).backward()\n{ending}\n")
+    assert main(["svg", str(path), "-o", "-"]) == 0
+    got = capsys.readouterr()
+    assert "<svg" in got.out
+    assert told in got.err
+
+
+def test_a_failing_cell_is_told_without_the_frames_of_the_tools(tmp_path, capsys):
+    book = notebook(tmp_path / "book.ipynb", "def f():\n    return 1 / 0\nf()")
+    assert main(["svg", book]) == 1
+    error = capsys.readouterr().err
+    assert "ZeroDivisionError" in error
+    assert "interactiveshell" not in error
+
+
+def test_options_meant_for_the_script_are_told_their_place(script, capsys):
+    with pytest.raises(SystemExit):
+        main(["svg", str(script), "a", "--lr", "3"])
+    assert "options for the script itself go after --" in capsys.readouterr().err
+
+
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit) as leaving:
+        main(["--version"])
+    assert leaving.value.code == 0
+    assert capsys.readouterr().out.startswith("tensorviz 0.")
