@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -43,13 +44,7 @@ def _births(trace: Trace) -> list[tuple[int, Birth]]:
     if is_finite(trace):
         return []
     values = [strange(node.value) for node in trace.nodes]
-    edges: dict[int, list[tuple[Strange, str]]] = {}
-    for node in trace.nodes:
-        for share in node.shares:
-            sent = strange(share.local)
-            consumer = trace.nodes[share.consumer]
-            if sent and _worse(sent, strange(_cotangent(consumer))) and not any(strange(v) == "nan" for v in consumer.saved.values()):
-                edges.setdefault(share.consumer, []).append((sent, share.edge))
+    edges = born_backward(trace.nodes)
     out = []
     for node, here in zip(trace.nodes, values, strict=True):
         given = _worst([values[i] for i in node.inputs])
@@ -59,6 +54,20 @@ def _births(trace: Trace) -> list[tuple[int, Birth]]:
             sign = _sign(node.value) if forward == "inf" else 0
             out.append((node.id, Birth(forward, _worst([how for how, _ in sends]), sign, tuple(edge for _, edge in sends))))
     return out
+
+
+def born_backward(nodes: Sequence[TraceNode]) -> dict[int, list[tuple[Strange, str]]]:
+    """Per node whose rule made NaN or an infinity of something better: what, and the share that holds it as ``"consumer:slot"``."""
+    edges: dict[int, list[tuple[Strange, str]]] = {}
+    for node in nodes:
+        for share in node.shares:
+            sent = strange(share.local)
+            if not sent:
+                continue
+            consumer = nodes[share.consumer]
+            if _worse(sent, strange(_cotangent(consumer))) and not any(strange(v) == "nan" for v in consumer.saved.values()):
+                edges.setdefault(share.consumer, []).append((sent, share.edge))
+    return edges
 
 
 _RANK: dict[Strange, int] = {"": 0, "inf": 1, "nan": 2}

@@ -7,12 +7,14 @@ and gives the number where there is one.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from tensorviz.trace import Array, Share, Step, TraceData, TraceNode
 from tensorviz.views import format as fmt
+from tensorviz.views.born import Strange, born_backward, strange
 
 _LONGEST = 28
 """Characters of a source expression that stand for an unnamed node; longer ones give way to the op's name."""
@@ -30,6 +32,8 @@ _COUNTS = (
     "nine times",
     "ten times",
 )
+
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 def title(node: TraceNode) -> str:
@@ -56,6 +60,7 @@ def captioned(data: TraceData) -> tuple[Step, ...]:
         return data.steps
     arrived: Counter[int] = Counter()
     sent: dict[int, list[int]] = {}
+    born = born_backward(data.nodes)
     for step in data.steps:
         if step.share is not None and step.kind == "accumulate":
             sent.setdefault(step.share.consumer, []).append(step.node)
@@ -63,17 +68,21 @@ def captioned(data: TraceData) -> tuple[Step, ...]:
     for step in data.steps:
         if step.kind == "accumulate":
             arrived[step.node] += 1
-        steps.append(replace(step, caption=caption(data, step, arrived[step.node], sent.get(step.node, []))))
+        steps.append(replace(step, caption=caption(data, step, arrived[step.node], sent.get(step.node, []), _worst_of(born.get(step.node, ())))))
     return tuple(steps)
 
 
-def caption(data: TraceData, step: Step, arrived: int, sent: list[int]) -> str:
-    """The sentence of one step; ``arrived``: the shares that its node has, this one included; ``sent``: whom its rule sends shares to."""
+def caption(data: TraceData, step: Step, arrived: int, sent: list[int], born: Strange = "") -> str:
+    """The sentence of one step.
+
+    ``arrived``: the shares that its node has, this one included; ``sent``: whom its rule sends shares to, once for each; ``born``: what that rule
+    brings into the world.
+    """
     node = data.nodes[step.node]
     if step.kind == "seed":
         return _seed(node, step)
     if step.kind == "pull":
-        return _pull(data, node, sent)
+        return _pull(data, node, sent) + (f" {_STRANGE[born]} is born here." if born else "")
     if step.kind == "leaf":
         return _leaf(node, step)
     assert step.share is not None
@@ -95,13 +104,15 @@ def _seed(node: TraceNode, step: Step) -> str:
 
 
 def _pull(data: TraceData, node: TraceNode, sent: list[int]) -> str:
-    receivers = [data.nodes[i] for i in dict.fromkeys(sent)]
+    receivers = Counter(sent)
     gate, name = _gate(node), title(node)
     what = f"{gate} {node.word}" if node.word else gate
     start = f"The rule of {name} runs: {what}" if name != gate else f"{what[0].upper()}{what[1:]}"
     if not receivers:
         return f"{start}; no operand needs a share."
-    return f"{start}; {'a share goes' if len(receivers) == 1 else 'shares go'} to {_listed([title(r) for r in receivers])}."
+    if len(receivers) == 1:
+        return f"{start}; {'a share goes' if len(sent) == 1 else f'{_number(len(sent))} shares go'} to {title(data.nodes[sent[0]])}."
+    return f"{start}; shares go to {_listed([title(data.nodes[i]) + (f' ({_number(k)})' if k > 1 else '') for i, k in receivers.items()])}."
 
 
 def _unbroadcast(node: TraceNode, share: Share) -> str:
@@ -127,7 +138,8 @@ def _accumulate(data: TraceData, node: TraceNode, share: Share, arrived: int) ->
     if count <= 1:
         if share.route is not None:
             return f"{_routed(share, name, _gate(data.nodes[share.consumer]))}."
-        return f"{name} receives its only share{f', {value},' if value else ''} from {sender}, so ∂{symbol} is complete{f': {total}' if total and total != value else ''}."
+        holds = _holds(share.value)
+        return f"{name} receives its only share{f', {value},' if value else ''} from {sender}{f', with {holds},' if holds else ','} so ∂{symbol} is complete{f': {total}' if total and total != value else ''}."
     used = _COUNTS[count] if count < len(_COUNTS) else f"{fmt.count(count)} times"
     which = _ORDINALS[arrived - 1] if arrived <= len(_ORDINALS) else f"number {fmt.count(arrived)}"
     makes = f" makes ∂{symbol} = {total}" if total else f" brings ‖∂{symbol}‖ to {fmt.number(fmt.norm(share.total))}"
@@ -144,16 +156,46 @@ def _routed(share: Share, name: str, gate: str) -> str:
         return f"{gate} {'passes the gradient on to' if chosen else 'blocks the gradient:'} {name}{'' if chosen else ' receives 0'}"
     if chosen == share.route.size and not ties:
         return f"{gate} routes: every element of {name} was chosen and receives its gradient"
-    return f"{gate} routes: {fmt.count(chosen)} of {fmt.counted(share.route.size, 'element')} of {name} {'receives' if chosen == 1 else 'receive'} gradient, the others 0{tie}"
+    some = f"{fmt.count(chosen)} of {fmt.counted(share.route.size, 'element')} of {name}"
+    if not chosen:
+        return f"{gate} routes: none of {fmt.counted(share.route.size, 'element')} of {name} was chosen, and ∂ of each is 0"
+    return f"{gate} routes: {some} {'was chosen, and the gradient goes to it' if chosen == 1 else 'were chosen, and the gradient goes to them'} alone{tie}"
 
 
 def _leaf(node: TraceNode, step: Step) -> str:
     name, symbol = title(node), _symbol(node)
-    held, now = _value(step.before), _value(step.after)
+    held, now, added = _value(step.before), _value(step.after), _value(node.cotangent)
+    holds = _holds(step.after)
+    tail = f", with {holds}" if holds else ""
     if step.before is None:
-        return f"{name}.grad was None and now holds ∂{symbol}{f' = {now}' if now else ''}."
-    sums = f": {held} + ∂{symbol} = {now}" if held and now else ""
-    return f"{name}.grad already held a gradient, and ∂{symbol} is added to it{sums}. Without zero_grad() it keeps growing."
+        return f"{name}.grad was None and now holds ∂{symbol}{f' = {now}' if now else ''}{tail}."
+    if not np.any(step.before):
+        return f"{name}.grad held zeros, and ∂{symbol}{f' = {added}' if added else ''} is added to it{tail}."
+    sums = f"; the sum is {now}" if held and now else ""
+    return f"{name}.grad already held {held or 'a gradient'}, and ∂{symbol}{f' = {added}' if added else ''} is added to it{sums}{tail}. Without zero_grad() it keeps growing."
+
+
+_STRANGE: dict[Strange, str] = {"nan": "NaN", "inf": "An infinity"}
+
+
+def _worst_of(born: Sequence[tuple[Strange, str]]) -> Strange:
+    return max((how for how, _ in born), key=("", "inf", "nan").index, default="")
+
+
+def _holds(array: Array | None) -> str:
+    """``NaN in 1 of 2 elements``, where there is one among others; the number of a single element says so itself."""
+    if array is None or array.size == 1:
+        return ""
+    how = strange(array)
+    if not how:
+        return ""
+    many = int(np.count_nonzero(np.isnan(array) if how == "nan" else np.isinf(array)))
+    return f"{'NaN' if how == 'nan' else 'infinity'} in {fmt.count(many)} of {fmt.counted(array.size, 'element')}"
+
+
+def _number(count: int) -> str:
+    """``two`` to ``ten`` in words."""
+    return _NUMBERS[count] if count < len(_NUMBERS) else fmt.count(count)
 
 
 def _symbol(node: TraceNode) -> str:

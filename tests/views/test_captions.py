@@ -48,7 +48,7 @@ def test_a_leaf_that_held_a_gradient_is_told_to_keep_growing() -> None:
     y = x * 2.0
     assert sentences(y.backward(), "leaf") == ["x.grad was None and now holds ∂x = 2."]
     assert sentences(y.backward(), "leaf") == [
-        "x.grad already held a gradient, and ∂x is added to it: 2 + ∂x = 4. Without zero_grad() it keeps growing."
+        "x.grad already held 2, and ∂x = 2 is added to it; the sum is 4. Without zero_grad() it keeps growing."
     ]
 
 
@@ -56,7 +56,7 @@ def test_a_route_counts_winners_and_ties() -> None:
     A = tv.tensor([[0.2, 1.5, 1.5], [3.0, 1.0, 0.5]], requires_grad=True)
     m = A.max(axis=1)
     told = sentences(m.backward(np.array([1.0, 1.0])), "accumulate")
-    assert told == ["max routes: 3 of 6 elements of A receive gradient, the others 0; 2 tie and split theirs evenly."]
+    assert told == ["max routes: 3 of 6 elements of A were chosen, and the gradient goes to them alone; 2 tie and split theirs evenly."]
 
 
 def test_a_gate_that_lets_nothing_through_is_said_to_block() -> None:
@@ -68,3 +68,32 @@ def test_a_gate_that_lets_nothing_through_is_said_to_block() -> None:
 def test_several_axes_are_listed_as_python_lists_them() -> None:
     assert summed((0,)) == "summed over axes 0"
     assert summed((0, 2)) == "summed over axes (0, 2)"
+
+
+def test_a_value_that_one_gate_uses_twice_is_sent_two_shares():
+    x = tv.tensor(3.0, requires_grad=True, name="x")
+    told = [s.caption for s in (x * x).backward().steps if s.kind == "pull"]
+    assert told == ["The rule of x * x runs: mul swaps; two shares go to x."]
+
+
+def test_several_shares_to_one_of_two_receivers_are_counted():
+    x = tv.tensor([3.0], requires_grad=True, name="x")
+    y = tv.tensor([2.0], requires_grad=True, name="y")
+    told = [s.caption for s in np.stack([x, y, x]).sum().backward().steps if s.kind == "pull"]
+    assert told[-1].endswith("shares go to x (two) and y.")
+
+
+def test_the_step_at_which_nan_is_born_says_so_and_the_later_ones_how_far_it_came():
+    x = tv.tensor([0.0, 1.0], requires_grad=True, name="x")
+    with np.errstate(all="ignore"):
+        told = [s.caption for s in np.where(x > 0, np.sqrt(x) * 2, x * 0).sum().backward().steps]
+        (root,) = [c for c in told if c.startswith("The rule of sqrt") or "sqrt(x) runs" in c]
+    assert root.endswith("a share goes to x. NaN is born here.")
+    assert sum("born" in c for c in told) == 1
+    assert told[-1] == "x.grad was None and now holds ∂x, with NaN in 1 of 2 elements."
+
+
+def test_adding_to_a_gradient_of_zeros_is_no_warning():
+    x = tv.tensor([1.0, 2.0], requires_grad=True, name="x")
+    x.grad = np.zeros(2)
+    assert x.sum().backward().steps[-1].caption == "x.grad held zeros, and ∂x is added to it."
