@@ -90,7 +90,7 @@ def measure(trace: Trace, shown: int, folder: Path) -> dict[str, Any]:
         session.send("Performance.enable", {"timeDomain": "threadTicks"})
         page.evaluate(MEASURE, {"walk": 20, "jumps": 0, "drag": 0})
         before = cpu(session)
-        found: dict[str, Any] = {"visible": page.locator("[data-node]").count(), "steps": len(trace.steps)}
+        found: dict[str, Any] = {"visible": page.locator(".tv-stage [data-node]").count(), "steps": len(trace.steps)}
         found |= page.evaluate(MEASURE, {"walk": 120, "jumps": 0, "drag": 0})
         found["cpu"] = (cpu(session) - before) / 120 * 1000
         found |= {f"jump_{k}": v for k, v in page.evaluate(MEASURE, {"walk": 0, "jumps": 60, "drag": 0}).items()}

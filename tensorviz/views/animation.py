@@ -260,9 +260,13 @@ class Film:
         every = list(c.stations.values())
         if any(row.arrival.stub for s in every for row in s.rows):
             uses = tuple(now.edges.get(row.arrival.use, "idle") for s in every for row in s.rows if row.arrival.stub)
-            yield "stubs", uses, lambda: "".join(c.stubs())
+            yield "stubs", uses, lambda: "".join(stub for s in c.stations.values() for stub in c.stubs(s))
         for s in every:
-            yield f"item {s.key}", (c.item_state(s.parts.item), *(id(now.totals.get(i)) for i in _shown(s))), lambda s=s: c.station(s)
+            yield (
+                f"item {s.key}",
+                (c.item_state(s.parts.item), *(id(now.totals.get(i)) for i in _shown(s))),
+                lambda s=s: c.station(s) + "".join(c.labels(s)),
+            )
         for s in every:
             arrived = now.arrived.get(s.parts.item.members[0], 0) if s.fork is not None else 0
             here = now.kind if now.active in s.parts.item.members else None

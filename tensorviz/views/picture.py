@@ -21,6 +21,11 @@ from tensorviz.views.wires import MARGIN, Obstacles, Wiring, flag
 
 BETWEEN = 1.0
 """Badges nearer than this touch."""
+TILE_WIDTH, TILE_HEIGHT = 360.0, 220.0
+"""Of the pieces in which the stepper shows a picture: about a third of its pane each way, so that what is out of sight is dropped soon."""
+
+Extent = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
 
 
 @dataclass(slots=True)
@@ -113,10 +118,18 @@ class Composer:
         if not self.paint.live:
             edges.sort(key=lambda pair: pair[0])  # the active one on top; the sort is stable
         every = self.stations.values()
-        marks = [*self.stubs(), *(self.station(s) for s in every), *(mark for s in every for mark in self.badges(s))]
+        if self.paint.live:
+            body = tiled(
+                [(self._between(i), markup) for i, (_, markup) in enumerate(edges)],
+                [(self._around(s), "".join([*self.stubs(s), self.station(s)])) for s in every],
+                [(self._around(s), "".join([*self.labels(s), *self.badges(s)])) for s in every],
+            )
+        else:
+            stubs, labelled = (stub for s in every for stub in self.stubs(s)), (self.station(s) + "".join(self.labels(s)) for s in every)
+            body = "".join([*(markup for _, markup in edges), *stubs, *labelled, *(mark for s in every for mark in self.badges(s))])
         width, height = self.size
         return Picture(
-            "".join([*(markup for _, markup in edges), *marks]),
+            body,
             width,
             height,
             self.pen.scale,
@@ -132,8 +145,25 @@ class Composer:
         """The wire ``i`` of the scene, and 1 where it is the active one."""
         return self.wiring.edge(self.scene.wires[i], self.rows[i], self.placed.splines[i])
 
-    def stubs(self) -> list[str]:
-        return [self.wiring.stub(s, row) for s in self.stations.values() for row in s.rows if row.arrival.stub]
+    def stubs(self, s: Station) -> list[str]:
+        return [self.wiring.stub(s, row) for row in s.rows if row.arrival.stub]
+
+    def _around(self, *stations: Station) -> Extent:
+        """What stations cover together."""
+        at = [self.centre[s.key] for s in stations]
+        return (
+            min(p.x - s.left for p, s in zip(at, stations, strict=True)),
+            min(p.y - s.top for p, s in zip(at, stations, strict=True)),
+            max(p.x + s.right for p, s in zip(at, stations, strict=True)),
+            max(p.y + s.bottom for p, s in zip(at, stations, strict=True)),
+        )
+
+    def _between(self, i: int) -> Extent:
+        """What the wire ``i`` may cover: both its ends, and the way between them."""
+        wire, way = self.scene.wires[i], self.placed.splines[i]
+        left, top, right, bottom = self._around(self.stations[wire.tail], self.stations[wire.head])
+        x, y = [p.x + MARGIN for p in way], [p.y + MARGIN for p in way]
+        return min(left, *x), min(top, *y), max(right, *x), max(bottom, *y)
 
     def _row(self, wire: Wire) -> Row:
         use = wire.uses[0] if wire.uses else f"{self.stations[wire.head].parts.item.members[0]}:cut"
@@ -165,10 +195,11 @@ class Composer:
         who = f'data-node="{node.id}"' if node is not None else f'data-group="{text.xml(p.item.key)}" data-members="{_ranges(p.item.members)}"'
         live = f' tabindex="-1" role="button" aria-label="{text.xml(p.aria)}"' if self.paint.live else ""
         head = f'<g {who} class="tv-node tv-kind-{p.shape}{" tv-root" if p.root else ""}" data-state="{how}"{flag(how)}{live} transform="translate({n(at.x)},{n(at.y)})">'
-        return f"{head}<title>{text.xml_lines(p.title)}</title>{seed}{''.join(glyph)}</g>{self._labels(s, how)}"
+        return f"{head}<title>{text.xml_lines(p.title)}</title>{seed}{''.join(glyph)}</g>"
 
-    def _labels(self, s: Station, how: str) -> str:
-        at, node = self.centre[s.key], s.parts.item.node
+    def labels(self, s: Station) -> list[str]:
+        """What stands above and below an item's wire."""
+        at, node, how = self.centre[s.key], s.parts.item.node, self.item_state(s.parts.item)
         out = []
         if node is not None:
             if s.value is not None:
@@ -183,7 +214,7 @@ class Composer:
             out.append(self.pen.path(f"M{n(x - wide - 24)},{n(y + 8)}l4,-5h7l4,5l-4,5h-7z", "card"))
             out.append(self.pen.text(x - wide - 5, y + 12, name, "name", NAME))
             out.append(self._total(i, Spot(spot.content, Point(spot.at.x + 5, spot.at.y - 2)), at, "idle" if i not in self.now.totals else "done"))
-        return "".join(out)
+        return out
 
     def _total(self, node: int, spot: Spot, at: Point, how: str) -> str:
         """The gradient below the wire: the running sum of the step; in a skeleton the final one."""
@@ -249,6 +280,26 @@ class Composer:
         if how == "active" and (self.now.kind == "unbroadcast" if kind == "unbroadcast" else self.now.kind == "accumulate"):
             return "now"
         return "future" if how == "idle" or (how == "active" and kind == "route") else "past"
+
+
+def tiled(*layers: Sequence[tuple[Extent, str]]) -> str:
+    """Layers of marks, each cut into tiles by the middle of what a mark covers; a tile says what its marks cover, so that it can be hidden as a whole.
+
+    >>> tiled([((0, 0, 10, 10), "a"), ((5, -5, 20, 10), "b"), ((900, 0, 910, 10), "c")])
+    '<g class="tv-tile" data-layer="0" data-box="0 -5 20 10">ab</g><g class="tv-tile" data-layer="0" data-box="900 0 910 10">c</g>'
+    """
+    out = []
+    for depth, layer in enumerate(layers):
+        tiles: dict[tuple[int, int], list[tuple[Extent, str]]] = {}
+        for box, markup in layer:
+            if markup:
+                tiles.setdefault((int((box[0] + box[2]) / 2 // TILE_WIDTH), int((box[1] + box[3]) / 2 // TILE_HEIGHT)), []).append((box, markup))
+        for marks in tiles.values():
+            low = (min(box[i] for box, _ in marks) for i in (0, 1))
+            high = (max(box[i] for box, _ in marks) for i in (2, 3))
+            words = " ".join(f"{v:.0f}" for v in (*low, *high))
+            out.append(f'<g class="tv-tile" data-layer="{depth}" data-box="{words}">{"".join(markup for _, markup in marks)}</g>')
+    return "".join(out)
 
 
 def _badges_of(s: Station) -> list[Badge]:

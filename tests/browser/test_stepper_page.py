@@ -314,3 +314,18 @@ def test_dragging_over_five_hundred_steps_ends_where_the_slider_stands(show):
     at(stepper, 500)
     expect(stepper.get_by_role("status")).to_have_text(re.compile("^Step 501 of"))
     expect(stepper.locator("[data-node][data-active], [data-group][data-active]")).to_have_count(1)
+
+
+def test_of_a_large_picture_only_what_is_in_sight_is_drawn(show):
+    """So that a step costs the same on 3,000 nodes as on 100."""
+    xs = [tv.tensor([0.1 * i, 0.2], requires_grad=True, name=f"x{i}") for i in range(8)]
+    for _ in range(9):
+        xs = [np.tanh(xs[i] * xs[(i + 1) % 8]) for i in range(8)]
+    trace = tv.stack(xs).sum().backward()
+    stepper = show(trace, step=0)
+    for step in (0, len(trace.steps) // 2, len(trace.steps) - 1):
+        stepper.get_by_role("slider", name="Step").fill(str(step + 1))
+        at(stepper, step)
+        assert stepper.locator(".tv-graph [data-node]").count() + stepper.locator(".tv-graph [data-group]").count() < 80
+        here = stepper.locator(".tv-graph [data-node][data-active], .tv-graph [data-group][data-active]")
+        expect(here).to_be_in_viewport()

@@ -48,7 +48,8 @@ export class Steps {
   private readonly pulled: Int32Array;
   private readonly zero: Uint8Array;
   private readonly totals: { step: number; array: number; shares: number }[][];
-  private readonly stops: Record<Granularity, number[]>;
+  private readonly stops: Record<Granularity, readonly number[]>;
+  private readonly points = new Map<string, readonly number[]>();
   private readonly groupOf: Int32Array;
 
   constructor(readonly rec: Recording) {
@@ -204,27 +205,47 @@ export class Steps {
   /** The running sum at a node after step k, and how many shares are in it; null before the first. */
   total(id: number, k: number): { array: ArrayView | null; shares: number } | null {
     const list = this.totals[id] ?? [];
-    const found = list.findLast((t) => t.step <= k);
+    const found = list[until(list, (t) => t.step <= k) - 1];
     return found ? { array: this.rec.array(found.array), shares: found.shares } : null;
   }
 
   /** The next (or previous) stop of a granularity; stays where there is none. */
   move(k: number, direction: 1 | -1, granularity: Granularity): number {
-    const stops = this.stops[granularity];
-    const found = direction > 0 ? stops.find((s) => s > k) : stops.findLast((s) => s < k);
-    return found ?? (direction > 0 ? this.length - 1 : 0);
+    return beside(this.stops[granularity], k, direction) ?? (direction > 0 ? this.length - 1 : 0);
   }
 
-  /** Steps at which the given breakpoints stop; with none given, every mark is one. */
-  breaks(points: readonly (string | number)[]): number[] {
+  /** Steps at which the given breakpoints stop, ascending; with none given, every mark is one. */
+  breaks(points: readonly (string | number)[]): readonly number[] {
+    const name = JSON.stringify(points);
+    const known = this.points.get(name);
+    if (known) return known;
     const kinds = new Set(points);
     const steps = this.marks.filter((m) => points.length === 0 || kinds.has(m.kind)).map((m) => m.step);
     if (points.some((p) => typeof p === "number")) {
       for (let k = 0; k < this.length; k++)
         if (kinds.has(this.activeNode(k)) && this.rec.kinds[k] !== "pull") steps.push(k);
     }
-    return [...new Set(steps)].sort((a, b) => a - b);
+    const found = [...new Set(steps)].sort((a, b) => a - b);
+    if (this.points.size > 8) this.points.clear(); // breakpoints are set by hand: a few sets are enough
+    this.points.set(name, found);
+    return found;
   }
+}
+
+/** How many entries at the beginning of a sorted list satisfy a condition, by halving. */
+function until<T>(list: readonly T[], holds: (item: T) => boolean): number {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(list[middle] as T)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The entry of an ascending list that follows (or comes before) a number. */
+export function beside(list: readonly number[], k: number, direction: 1 | -1): number | undefined {
+  return direction > 0 ? list[until(list, (s) => s <= k)] : list[until(list, (s) => s < k) - 1];
 }
 
 function special(rec: Recording, share: number, which: "local" | "value"): "" | "nan" | "inf" {

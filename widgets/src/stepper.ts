@@ -1,7 +1,7 @@
 /** The stepper: panes around one store. Knows nothing of kernels or frames. */
 import { h } from "./dom";
 import type { Store } from "./state";
-import { Steps } from "./step";
+import { beside, Steps } from "./step";
 import { apply, watch } from "./theme";
 import { bar } from "./view/bar";
 import { caption } from "./view/caption";
@@ -51,9 +51,7 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     store.set({ playing: false, step: steps.clamp(step) });
   };
   const jump = (direction: 1 | -1) => {
-    const breaks = steps.breaks(store.now.breakpoints);
-    const { step } = store.now;
-    const found = direction > 0 ? breaks.find((b) => b > step) : breaks.findLast((b) => b < step);
+    const found = beside(steps.breaks(store.now.breakpoints), store.now.step, direction);
     if (found !== undefined) move(found);
   };
   const actions = {
@@ -119,8 +117,8 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
       const { step, granularity, breakpoints } = store.now;
       const next = steps.move(step, 1, granularity);
       // Playing stops at the breakpoints that were chosen, also at one between two stops of the granularity.
-      const stop = breakpoints.length ? steps.breaks(breakpoints).find((b) => b > step && b <= next) : undefined;
-      store.set(stop === undefined ? { step: next } : { step: stop, playing: false });
+      const stop = breakpoints.length ? beside(steps.breaks(breakpoints), step, 1) : undefined;
+      store.set(stop === undefined || stop > next ? { step: next } : { step: stop, playing: false });
     }, BEAT / store.now.speed);
   };
 

@@ -2,7 +2,7 @@
 import { attribute, h, replace } from "../dom";
 import { shape } from "../format";
 import type { Granularity, Theme } from "../state";
-import { shortTitle } from "../step";
+import { beside, shortTitle } from "../step";
 import type { Context, Pane } from "./context";
 import { icon, type Icon } from "./icons";
 
@@ -160,8 +160,8 @@ export function bar(context: Context, actions: BarActions): Bar {
       off(next, state.step >= steps.length - 1);
       off(last, state.step >= steps.length - 1);
       const breaks = steps.breaks(state.breakpoints);
-      off(breakBack, !breaks.some((b) => b < state.step));
-      off(breakOn, !breaks.some((b) => b > state.step));
+      off(breakBack, beside(breaks, state.step, -1) === undefined);
+      off(breakOn, beside(breaks, state.step, 1) === undefined);
       if (wasPlaying !== state.playing) {
         wasPlaying = state.playing;
         replace(play, icon(state.playing ? "pause" : "play"));

@@ -1,4 +1,4 @@
-/** The states on the picture: which elements a step touches, and what they then show. Knows nothing of panning. */
+/** The states on the picture: which elements a step touches, and what they then show; what is out of sight is not drawn. */
 import { strength } from "../color";
 import { attribute, s, text } from "../dom";
 import { cells, number, stats } from "../format";
@@ -8,22 +8,45 @@ import type { ArrayView, Recording } from "../wire";
 /** A jump over more steps than this looks at every element once instead. */
 const FAR = 40;
 
+const FEW = 80; // nodes up to which everything stays drawn
+
+export interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly w: number;
+  readonly h: number;
+}
+
+/** Marks that are shown or hidden together: what is hidden costs the browser nothing, neither at a step nor while panning. */
+interface Tile {
+  readonly element: SVGGElement | null;
+  readonly layer: number;
+  readonly box: readonly number[];
+  readonly marks: (() => void)[];
+  off: boolean;
+  /** The step that its marks show. */
+  stamp: number;
+}
 interface Group {
   readonly element: SVGGElement;
   readonly span: Span;
+  readonly tile: Tile;
 }
 interface Edge {
   readonly element: SVGGElement;
   readonly keys: readonly string[];
+  readonly tile: Tile;
 }
 interface Badge {
   readonly element: SVGGElement;
+  readonly tile: Tile;
   readonly kind: string;
   readonly words: Element | null;
   when: string;
 }
 interface Total {
   readonly element: SVGGElement;
+  readonly tile: Tile;
   readonly id: number;
   readonly form: string;
   readonly rects: SVGElement[];
@@ -80,57 +103,87 @@ function overlay(rect: SVGElement, word: string): void {
 }
 
 export class Picture {
-  readonly svg: SVGSVGElement;
   readonly nodes = new Map<number, SVGGElement>();
+  readonly size: { readonly left: number; readonly top: number; readonly width: number; readonly height: number };
   private readonly groups = new Map<number, Group>(); // by member
   private readonly edges = new Map<string, Edge>();
   private readonly forks = new Map<number, Badge>();
   private readonly badges = new Map<string, Badge[]>();
-  private readonly shares = new Map<string, SVGGElement>();
+  private readonly shares = new Map<string, { element: SVGGElement; tile: Tile }>();
   private readonly totals = new Map<number, Total[]>();
+  private readonly tiles = new Map<Element, Tile>();
+  private readonly rest: Tile = { element: null, layer: 0, box: [], marks: [], off: false, stamp: -1 };
+  private readonly known = new Map<Element, Box>();
+  private readonly tiled: boolean;
+  private readonly layers: SVGGElement[] = [];
+  /** Holds what is out of sight; to be kept under something that is not displayed. Inside the picture `display: none` would cost as much as drawing. */
+  readonly parked = s("svg");
   private shown = -1;
   private selected: number | null = null;
 
   constructor(
     private readonly rec: Recording,
     private readonly steps: Steps,
-    source: string,
+    readonly svg: SVGSVGElement,
   ) {
-    this.svg = parse(source);
+    const [left = 0, top = 0, width = 800, height = 300] = (svg.getAttribute("viewBox") ?? "0 0 800 300")
+      .split(/[ ,]+/)
+      .map(Number);
+    this.size = { left, top, width, height };
     const all = (selector: string) => this.svg.querySelectorAll<SVGGElement>(selector);
     const put = <K, V>(map: Map<K, V[]>, key: K, value: V) => {
       const list = map.get(key);
       if (list) list.push(value);
       else map.set(key, [value]);
     };
+    for (const element of all(".tv-tile")) {
+      const box = (element.dataset["box"] ?? "").split(" ").map(Number);
+      const layer = Number(element.dataset["layer"]);
+      this.tiles.set(element, { element, layer, box, marks: [], off: false, stamp: -1 });
+    }
+    const tileOf = (element: Element, mark: () => void): Tile => {
+      const tile = this.tiles.get(element.parentElement as Element) ?? this.rest;
+      tile.marks.push(mark);
+      return tile;
+    };
     for (const element of all("[data-node]")) {
       const key = element.dataset["node"] ?? "";
-      if (/^\d+$/.test(key)) this.nodes.set(Number(key), element);
+      if (!/^\d+$/.test(key)) continue;
+      const id = Number(key);
+      this.nodes.set(id, element);
+      tileOf(element, () => this.node(id));
     }
     for (const element of all("[data-group]")) {
       const members = ranges(element.dataset["members"] ?? "");
-      const group = { element, span: steps.span(members) };
+      const group: Group = { element, span: steps.span(members), tile: tileOf(element, () => this.group(group)) };
       for (const id of members) this.groups.set(id, group);
     }
     for (const element of all("[data-edge]")) {
       if (element.dataset["state"] === "detached") continue;
       const keys = (element.dataset["uses"] ?? element.dataset["edge"] ?? "").split(/[ ,]+/);
-      const edge = { element, keys };
+      const edge: Edge = { element, keys, tile: tileOf(element, () => this.edge(edge)) };
       for (const key of keys) this.edges.set(key, edge);
     }
     for (const element of all("[data-badge]")) {
       const kind = element.dataset["badge"] ?? "";
-      const badge = { element, kind, words: element.querySelector("text"), when: "" };
-      if (kind === "fork") this.forks.set(Number(element.dataset["fork"]), badge);
-      else put(this.badges, element.dataset["on"] ?? "", badge);
+      const fork = Number(element.dataset["fork"]);
+      const on = element.dataset["on"] ?? "";
+      const tile = tileOf(element, kind === "fork" ? () => this.fork(fork) : () => this.share(on));
+      const badge = { element, kind, words: element.querySelector("text"), when: "", tile };
+      if (kind === "fork") this.forks.set(fork, badge);
+      else put(this.badges, on, badge);
     }
-    for (const element of all("[data-share]")) this.shares.set(element.dataset["share"] ?? "", element);
+    for (const element of all("[data-share]")) {
+      const key = element.dataset["share"] ?? "";
+      this.shares.set(key, { element, tile: tileOf(element, () => this.share(key)) });
+    }
     for (const cell of all("[data-value] .tv-cell, [data-share] .tv-cell"))
       overlay(cell, cell.nextElementSibling?.textContent ?? "");
     for (const element of all("[data-total]")) {
       const id = Number(element.dataset["total"]);
       put(this.totals, id, {
         element,
+        tile: tileOf(element, () => this.total(id)),
         id,
         form: element.dataset["form"] ?? "number",
         rects: [...element.querySelectorAll<SVGElement>(".tv-cell")],
@@ -138,6 +191,57 @@ export class Picture {
         shown: -2,
       });
     }
+    this.tiled = this.nodes.size > FEW;
+    for (const { element, layer } of this.tiles.values()) {
+      if (!element || this.layers[layer]) continue;
+      element.before((this.layers[layer] = s("g")));
+    }
+    for (const { element, layer } of this.tiles.values()) if (element) this.layers[layer]?.append(element);
+    if (this.tiled) for (const tile of this.tiles.values()) this.turn(tile, false);
+  }
+
+  private turn(tile: Tile, on: boolean): void {
+    if (tile.off !== on) return;
+    tile.off = !on;
+    if (tile.element) (on ? this.layers[tile.layer] : this.parked)?.append(tile.element);
+    if (on && tile.stamp !== this.shown) this.refresh(tile);
+  }
+
+  private refresh(tile: Tile): void {
+    for (const mark of tile.marks) mark();
+    tile.stamp = this.shown;
+  }
+
+  /** Draw what lies in this part of the picture; `small` leaves out what could not be read at the present scale. */
+  see(left: number, top: number, right: number, bottom: number, small = false): void {
+    if (!this.tiled) return;
+    for (const tile of this.tiles.values()) {
+      const [l = 0, t = 0, r = 0, b = 0] = tile.box;
+      this.turn(tile, r >= left && l <= right && b >= top && t <= bottom && !(small && tile.layer === 2));
+    }
+  }
+
+  /** Where a node or a group stands, from what is written: nothing is measured. */
+  box(element: Element): Box {
+    let box = this.known.get(element);
+    if (!box) {
+      // The picture writes a node as a moved group around its centre, and its halo is 7 px larger than its outline.
+      const [x = 0, y = 0] = (/translate\(([^)]*)\)/.exec(element.getAttribute("transform") ?? "")?.[1] ?? "")
+        .split(/[ ,]+/)
+        .map(Number);
+      const halo = element.querySelector(".tv-halo");
+      const w = Number(halo?.getAttribute("width") ?? 66) - 14;
+      const h = Number(halo?.getAttribute("height") ?? 56) - 14;
+      box = { x: x - w / 2 - this.size.left, y: y - h / 2 - this.size.top, w, h };
+      this.known.set(element, box);
+    }
+    return box;
+  }
+
+  /** Every node and every group. */
+  *items(): Generator<SVGGElement> {
+    yield* this.nodes.values();
+    for (const { element } of new Set(this.groups.values())) yield element;
   }
 
   /** The element that stands for a node: its own, or the scope or fold that it is in. */
@@ -162,16 +266,13 @@ export class Picture {
     if (step === before) return;
     this.shown = step;
     attribute(this.svg, "data-step", String(step));
-    if (before < 0 || Math.abs(step - before) > FAR) {
-      const groups = new Set(this.groups.values());
-      for (const id of this.nodes.keys()) this.node(id, step);
-      for (const group of groups) this.group(group, step);
-      for (const edge of new Set(this.edges.values())) this.edge(edge, step);
-      for (const id of this.forks.keys()) this.fork(id, step);
-      for (const id of this.totals.keys()) this.total(id, step);
-      for (const key of new Set([...this.badges.keys(), ...this.shares.keys()])) this.share(key, step);
-      return;
+    const far = before < 0 || Math.abs(step - before) > FAR;
+    for (const tile of [this.rest, ...this.tiles.values()]) {
+      if (tile.off) continue;
+      if (far) this.refresh(tile);
+      else tile.stamp = step;
     }
+    if (far) return;
     const ids = new Set<number>();
     const keys = new Set<string>();
     for (let k = Math.min(before, step); k <= Math.max(before, step); k++) {
@@ -180,58 +281,72 @@ export class Picture {
       if (key !== null) keys.add(key);
     }
     for (const id of ids) {
-      this.node(id, step);
+      this.node(id);
       const group = this.groups.get(id);
-      if (group) this.group(group, step);
-      this.fork(id, step);
-      this.total(id, step);
+      if (group) this.group(group);
+      this.fork(id);
+      this.total(id);
     }
     for (const key of keys) {
       const edge = this.edges.get(key);
-      if (edge) this.edge(edge, step);
-      this.share(key, step);
+      if (edge) this.edge(edge);
+      this.share(key);
     }
   }
 
-  private node(id: number, step: number): void {
+  private node(id: number): void {
     const element = this.nodes.get(id);
-    if (!element) return;
-    attribute(element, "data-state", this.steps.node(id, step));
-    attribute(element, "data-active", this.steps.activeNode(step) === id ? "" : null);
+    if (!element || this.hidden(element)) return;
+    attribute(element, "data-state", this.steps.node(id, this.shown));
+    attribute(element, "data-active", this.steps.activeNode(this.shown) === id ? "" : null);
   }
 
-  private group({ element, span }: Group, step: number): void {
-    const active = this.groups.get(this.steps.activeNode(step))?.element === element;
-    attribute(element, "data-state", active ? "active" : this.steps.within(span, step));
+  private hidden(element: Element): boolean {
+    return this.tiles.get(element.parentElement as Element)?.off === true;
+  }
+
+  private group({ element, span, tile }: Group): void {
+    if (tile.off) return;
+    const active = this.groups.get(this.steps.activeNode(this.shown))?.element === element;
+    attribute(element, "data-state", active ? "active" : this.steps.within(span, this.shown));
     attribute(element, "data-active", active ? "" : null);
   }
 
-  private edge({ element, keys }: Edge, step: number): void {
-    const states = keys.map((key) => this.steps.edge(key, step));
-    const order: EdgeState[] = ["active", "passed", "blocked"];
-    const active = this.steps.activeEdge(step);
-    attribute(element, "data-state", order.find((state) => states.includes(state)) ?? "idle");
-    attribute(element, "data-active", active !== null && keys.includes(active) ? "" : null);
+  private edge({ element, keys, tile }: Edge): void {
+    if (tile.off) return;
+    const active = this.steps.activeEdge(this.shown);
+    const now = active !== null && keys.includes(active);
+    // Of many uses between two groups, the first that has passed decides.
+    let state: EdgeState = now ? "active" : "idle";
+    for (let i = 0; i < keys.length && state !== "active" && state !== "passed"; i++) {
+      const one = this.steps.edge(keys[i] ?? "", this.shown);
+      if (one !== "idle") state = one;
+    }
+    attribute(element, "data-state", state);
+    attribute(element, "data-active", now ? "" : null);
   }
 
-  private fork(id: number, step: number): void {
+  private fork(id: number): void {
     const badge = this.forks.get(id);
-    if (!badge) return;
-    const arrived = this.steps.total(id, step)?.shares ?? 0;
+    if (!badge || badge.tile.off) return;
+    const arrived = this.steps.total(id, this.shown)?.shares ?? 0;
     if (badge.words) text(badge.words, `Σ ${arrived}/${Number(badge.element.dataset["count"] ?? 0)}`);
-    const now = this.steps.activeNode(step) === id && this.rec.kinds[step] === "accumulate";
+    const now = this.steps.activeNode(this.shown) === id && this.rec.kinds[this.shown] === "accumulate";
     this.time(badge, now ? "now" : arrived > 0 ? "past" : "future");
   }
 
-  private share(key: string, step: number): void {
+  private share(key: string): void {
+    const step = this.shown;
     const at = this.steps.edges.get(key);
     const active = this.steps.activeEdge(step) === key;
     for (const badge of this.badges.get(key) ?? []) {
+      if (badge.tile.off) continue;
       const from = at ? (badge.kind === "unbroadcast" ? at.unbroadcast : at.accumulate) : -1;
       this.time(badge, active && from === step ? "now" : from >= 0 && from <= step ? "past" : "future");
     }
     const label = this.shares.get(key);
-    if (label) attribute(label, "data-state", active ? "active" : at && at.accumulate <= step ? "passed" : "idle");
+    if (label && !label.tile.off)
+      attribute(label.element, "data-state", active ? "active" : at && at.accumulate <= step ? "passed" : "idle");
   }
 
   private time(badge: Badge, when: string): void {
@@ -240,11 +355,12 @@ export class Picture {
     for (const name of ["past", "now", "future"]) attribute(badge.element, `data-${name}`, name === when ? "" : null);
   }
 
-  private total(id: number, step: number): void {
+  private total(id: number): void {
     const list = this.totals.get(id);
     if (!list) return;
-    const now = this.steps.total(id, step);
+    const now = this.steps.total(id, this.shown);
     for (const total of list) {
+      if (total.tile.off) continue;
       attribute(total.element, "data-state", now ? "done" : "idle");
       const index = now?.array?.index ?? -1;
       if (!now?.array || index === total.shown) continue;

@@ -102,7 +102,7 @@ export function timeline({ rec, steps, store }: Context): Pane {
       const [low, high] = shown < 0 ? [0, n] : [Math.min(shown, step), Math.max(shown, step)];
       done.setAttribute("d", `M${x(0)},${TRACK}H${x(step).toFixed(1)}`);
       handle.style.transform = `translateX(${x(step).toFixed(1)}px)`;
-      for (let k = low; k <= high; k++) {
+      for (let k = low; k <= high && k < dots.length; k++) {
         const dot = dots[k];
         if (dot) attribute(dot, "data-done", k <= step ? "" : null);
       }

@@ -1,0 +1,244 @@
+/** A window onto a picture: panned, zoomed, fitted, and moved so that what happens is in sight. Knows nothing of steps. */
+import { attribute, h, s } from "../dom";
+import { icon } from "./icons";
+import type { Box, Picture } from "./picture";
+
+const LEAST = 1; // the picture is panned before its text shrinks below 12 px
+const MARGIN = 28;
+const BESIDE = 60; // px around the window that are drawn too, so that a short pan shows nothing empty
+const UNREADABLE = 0.45; // scale below which numbers are not drawn
+const [MAP_WIDTH, MAP_HEIGHT] = [132, 36];
+
+interface Window {
+  x: number;
+  y: number;
+  scale: number;
+}
+
+export class Stage {
+  readonly element: HTMLElement;
+  /** The whole picture in small, with the window as a frame. */
+  readonly map: SVGSVGElement;
+  private readonly away = h("div", { hidden: true });
+  private window: Window = { x: 0, y: 0, scale: 1 };
+  private width = 0;
+  private height = 0;
+  private drawnScale = 0;
+  private own = false; // the user has zoomed: the scale is theirs
+  private dragged = false;
+  private lit: Element | undefined;
+  private frame: SVGRectElement | undefined;
+  private dot: SVGRectElement | undefined;
+
+  constructor(public picture: Picture) {
+    const buttons = (
+      [
+        ["Zoom in", "plus", () => this.zoom(1.25)],
+        ["Zoom out", "minus", () => this.zoom(0.8)],
+        ["Fit graph", "fit", () => this.fit()],
+      ] as const
+    ).map(([name, sign, act]) =>
+      h("button", { type: "button", class: "tv-button", "aria-label": name, title: name, onclick: act }, icon(sign)),
+    );
+    this.element = h(
+      "div",
+      { class: "tv-stage" },
+      picture.svg as unknown as Node,
+      this.away,
+      h("div", { class: "tv-zoom" }, ...buttons),
+    );
+    this.away.append(picture.parked);
+    this.map = s("svg", { class: "tv-mini", "aria-hidden": "true" });
+    // A press on the small map brings that place to the middle.
+    this.map.addEventListener("pointerdown", (event) => {
+      const frame = this.map.getBoundingClientRect();
+      const { width: w, height: hh } = this.picture.size;
+      const unit = Math.max(w / frame.width, hh / frame.height);
+      const x = w / 2 + (event.clientX - frame.x - frame.width / 2) * unit;
+      const y = hh / 2 + (event.clientY - frame.y - frame.height / 2) * unit;
+      const { scale } = this.window;
+      this.place({ scale, x: this.width / 2 - x * scale, y: this.height / 2 - y * scale });
+    });
+    this.listen();
+  }
+
+  /** Whether the last press moved the picture, and so was no click. */
+  get wasDragged(): boolean {
+    return this.dragged;
+  }
+
+  /** Show another picture of the same trace, from its own beginning. */
+  exchange(picture: Picture): void {
+    this.picture.svg.replaceWith(picture.svg);
+    this.picture.parked.replaceWith(picture.parked);
+    this.picture = picture;
+    this.lit = undefined;
+    this.drawnScale = 0;
+    this.map.textContent = "";
+    if (!this.own) this.window.scale = this.natural();
+    this.mapped();
+    this.place(this.window, false);
+  }
+
+  private natural(): number {
+    const { width, height } = this.picture.size;
+    return Math.max(LEAST, Math.min(1, this.width / width, this.height / height));
+  }
+
+  private listen(): void {
+    const { element } = this;
+    element.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0 || (event.target as Element).closest("button")) return;
+      const start = { x: event.clientX, y: event.clientY, wx: this.window.x, wy: this.window.y };
+      this.dragged = false;
+      const move = (e: PointerEvent) => {
+        const [dx, dy] = [e.clientX - start.x, e.clientY - start.y];
+        if (Math.abs(dx) + Math.abs(dy) > 4) this.dragged = true;
+        if (this.dragged) this.place({ scale: this.window.scale, x: start.wx + dx, y: start.wy + dy }, false);
+      };
+      const up = () => {
+        element.removeEventListener("pointermove", move);
+        for (const name of ["pointerup", "pointercancel"]) element.removeEventListener(name, up);
+      };
+      element.addEventListener("pointermove", move);
+      for (const name of ["pointerup", "pointercancel"]) element.addEventListener(name, up);
+    });
+    element.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.metaKey) return; // a plain wheel scrolls the notebook
+      event.preventDefault();
+      this.zoom(event.deltaY < 0 ? 1.1 : 0.9);
+    });
+  }
+
+  zoom(factor: number): void {
+    this.own = true;
+    const { x, y, scale: old } = this.window;
+    const scale = Math.max(0.05, Math.min(3, old * factor));
+    const [cx, cy] = [this.width / 2, this.height / 2];
+    this.place({ scale, x: cx - ((cx - x) * scale) / old, y: cy - ((cy - y) * scale) / old });
+  }
+
+  fit(): void {
+    this.own = true;
+    const { width, height } = this.picture.size;
+    this.place({ x: 0, y: 0, scale: Math.min(1.5, this.width / width, this.height / height) });
+  }
+
+  private place(next: Window, slide = true): void {
+    const { width, height, picture } = this;
+    const [w, hh] = [picture.size.width * next.scale, picture.size.height * next.scale];
+    // Smaller than the pane: centred. Larger: no empty border is pulled into view.
+    const x = w <= width ? (width - w) / 2 : Math.min(0, Math.max(width - w, next.x));
+    const y = hh <= height ? (height - hh) / 2 : Math.min(0, Math.max(height - hh, next.y));
+    this.window = { x, y, scale: next.scale };
+    const { svg } = picture;
+    svg.classList.toggle("tv-slide", slide);
+    svg.style.transform = `translate(${x.toFixed(1)}px,${y.toFixed(1)}px)`;
+    if (next.scale !== this.drawnScale) {
+      this.drawnScale = next.scale;
+      this.mapped();
+      attribute(svg, "width", w.toFixed(1));
+      attribute(svg, "height", hh.toFixed(1));
+    }
+    const reach = (way: Window) => [-way.x, -way.y, width - way.x, height - way.y].map((v) => v / way.scale);
+    const [l = 0, t = 0, r = 0, b = 0] = reach(this.window);
+    const around = BESIDE / next.scale;
+    const { left, top } = picture.size;
+    const small = next.scale < UNREADABLE;
+    if (width) picture.see(left + l - around, top + t - around, left + r + around, top + b + around, small);
+    const cut = [x < -1 && "left", x + w > width + 1 && "right", y < -1 && "top", y + hh > height + 1 && "bottom"];
+    attribute(this.element, "data-cut", cut.filter(Boolean).join(" ") || null);
+    this.drawMap();
+  }
+
+  private mapped(): void {
+    const { width, height } = this.picture.size;
+    const { scale } = this.window;
+    this.map.toggleAttribute("data-shown", width * scale > this.width + 1 || height * scale > this.height + 1);
+  }
+
+  /** The node or group that is lit on the map. */
+  light(element: Element | undefined): void {
+    this.lit = element;
+    this.drawMap();
+  }
+
+  private drawMap(): void {
+    if (!this.width || !this.map.hasAttribute("data-shown")) return;
+    const { width, height } = this.picture.size;
+    const unit = Math.max(width / MAP_WIDTH, height / MAP_HEIGHT);
+    const least = (b: Box) => ({ w: Math.max(b.w, unit * 4), h: Math.max(b.h, unit * 4) });
+    if (!this.map.firstChild) {
+      this.map.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      // One path for all of them: a map of thousands of elements would cost as much as the picture.
+      let d = "";
+      for (const item of this.picture.items()) {
+        const b = this.picture.box(item);
+        const { w, h: hh } = least(b);
+        d += `M${Math.round(b.x)},${Math.round(b.y)}h${Math.round(w)}v${Math.round(hh)}h${-Math.round(w)}z`;
+      }
+      this.dot = s("rect", { "data-now": "" });
+      this.frame = s("rect", { class: "tv-window" });
+      this.map.append(s("path", { d }), this.dot, this.frame);
+    }
+    const set = (rect: SVGRectElement | undefined, x: number, y: number, w: number, hh: number) => {
+      if (rect)
+        for (const [name, value] of Object.entries({ x, y, width: w, height: hh }))
+          attribute(rect, name, value.toFixed(1));
+    };
+    const b = this.lit && this.picture.box(this.lit);
+    if (b) set(this.dot, b.x, b.y, least(b).w, least(b).h);
+    const { x, y, scale } = this.window;
+    set(this.frame, -x / scale, -y / scale, this.width / scale, this.height / scale);
+    if (this.frame) attribute(this.frame, "stroke-width", (unit * 1.5).toFixed(2));
+  }
+
+  /** Move the window as little as needed so that the first of these is in sight, and the others too where there is room. */
+  follow(elements: readonly SVGGElement[], slide: boolean): void {
+    if (!this.width || !elements.length) return;
+    const { scale } = this.window;
+    const reach = (e: SVGGElement) => {
+      const b = this.picture.box(e);
+      return { l: b.x * scale, r: (b.x + b.w) * scale, t: b.y * scale, b: (b.y + b.h) * scale };
+    };
+    const reached = elements.map(reach);
+    const first = reached[0];
+    if (!first) return;
+    const all = reached.reduce((a, b) => ({
+      l: Math.min(a.l, b.l),
+      r: Math.max(a.r, b.r),
+      t: Math.min(a.t, b.t),
+      b: Math.max(a.b, b.b),
+    }));
+    const wide = all.r - all.l > this.width - 2 * MARGIN ? first : all;
+    const tall = all.b - all.t > this.height - 2 * MARGIN ? first : all;
+    // A node's value and gradient stand to its right: they belong to what must be seen.
+    const moved = (from: number, to: number, size: number, now: number, more: number) =>
+      from + now < MARGIN
+        ? MARGIN - from
+        : to + more + now > size - MARGIN
+          ? Math.max(MARGIN - from, size - MARGIN - to - more)
+          : now;
+    const x = moved(wide.l, wide.r, this.width, this.window.x, 90);
+    const y = moved(tall.t, tall.b, this.height, this.window.y, 40);
+    this.place({ scale, x, y }, slide);
+  }
+
+  /** Take over the size that the page gives; true where it is another one. */
+  resize(): boolean {
+    const w = this.element.clientWidth;
+    // Whether the map is shown decides how high the stage is, so it is settled first.
+    this.width = w;
+    this.mapped();
+    const hh = this.element.clientHeight;
+    if (w === this.measured[0] && hh === this.measured[1]) return false;
+    this.measured = [w, hh];
+    this.height = hh;
+    if (!w || !hh) return false;
+    if (!this.own) this.window.scale = this.natural();
+    this.map.textContent = "";
+    this.place(this.window, false);
+    return true;
+  }
+  private measured = [0, 0];
+}

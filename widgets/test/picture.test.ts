@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { Steps } from "../src/step";
+import { parse, Picture } from "../src/view/picture";
+import { recording } from "./golden";
+
+const rec = recording("fork");
+const node = (id: number) =>
+  `<g data-node="${id}" class="tv-node" transform="translate(${id * 100},50)"><rect class="tv-halo" width="66" height="56"/></g>`;
+const tile = (layer: number, box: string, inside: string) =>
+  `<g class="tv-tile" data-layer="${layer}" data-box="${box}">${inside}</g>`;
+
+/** A hundred nodes in a row, ten to a tile; only those of the record have states. */
+function wide(): Picture {
+  const tiles = Array.from({ length: 10 }, (_, t) =>
+    tile(1, `${t * 1000} 0 ${t * 1000 + 900} 100`, Array.from({ length: 10 }, (_, i) => node(t * 10 + i)).join("")),
+  );
+  const total = tile(2, "0 0 900 100", '<g data-total="0" data-form="number"><text class="tv-num">?</text></g>');
+  return new Picture(
+    rec,
+    new Steps(rec),
+    parse(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10000 100">${tiles.join("")}${total}</svg>`),
+  );
+}
+const drawn = (picture: Picture) =>
+  [...picture.svg.querySelectorAll("[data-node]")].map((e) => Number(e.getAttribute("data-node")));
+
+describe("a large picture", () => {
+  it("holds what is in sight and parks the rest", () => {
+    const picture = wide();
+    expect(drawn(picture)).toEqual([]);
+    picture.see(950, 0, 1500, 100);
+    expect(drawn(picture)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
+    expect(picture.parked.querySelectorAll("[data-node]").length).toBe(90);
+  });
+
+  it("brings what comes into sight to the present step", () => {
+    const picture = wide();
+    picture.show(3);
+    expect(picture.nodes.get(0)?.hasAttribute("data-state")).toBe(false);
+    picture.see(0, 0, 100, 100);
+    expect(picture.nodes.get(0)?.getAttribute("data-state")).toBe("active");
+    expect(picture.svg.querySelector(".tv-num")?.textContent).toBe("6");
+    picture.see(5000, 0, 6000, 100);
+    picture.show(2);
+    picture.see(0, 0, 100, 100);
+    expect(picture.svg.querySelector(".tv-num")?.textContent).toBe("3");
+  });
+
+  it("leaves numbers out where they could not be read", () => {
+    const picture = wide();
+    picture.see(0, 0, 900, 100, true);
+    expect(drawn(picture).length).toBe(10);
+    expect(picture.svg.querySelector(".tv-num")).toBeNull();
+  });
+
+  it("knows where a node stands without measuring", () => {
+    const picture = wide();
+    expect(picture.box(picture.nodes.get(3) as SVGGElement)).toEqual({ x: 274, y: 29, w: 52, h: 42 });
+  });
+});
