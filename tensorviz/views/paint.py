@@ -157,12 +157,12 @@ Paint = Still | Skeleton
 
 
 def stylesheet(scope: str = ".tv-graph") -> str:
-    """The looks as CSS over ``--name`` variables, one for each token, for a skeleton inside ``scope``."""
+    """The looks as CSS over ``--name`` variables, one for each token, nested in ``scope``."""
     rows = []
 
     def rule(selector: str, found: Look) -> None:
         body = "; ".join(f"{name}: {_css(value)}" for name, value in found.items())
-        rows.append(f"{scope} {selector} {{ {body} }}")
+        rows.append(f"  {selector} {{ {body} }}")
 
     for role, found in LOOKS.items():
         base, _, side = role.partition("-")
@@ -188,8 +188,8 @@ def stylesheet(scope: str = ".tv-graph") -> str:
         '[data-total][data-state="idle"]', '[data-share][data-state="idle"]', '.tv-stem[data-state="idle"] .tv-back',
         '.tv-stem[data-state="idle"] .tv-backhead',
     ]  # fmt: skip
-    rows.append(f"{', '.join(f'{scope} {selector}' for selector in hidden)} {{ display: none }}")
-    return "\n".join(rows) + "\n"
+    rows.append(f"  {', '.join(hidden)} {{ display: none }}")
+    return "\n".join([f"{scope} {{", *rows, "}"]) + "\n"
 
 
 def _css(value: str) -> str:
