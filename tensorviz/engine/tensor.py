@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tensorviz.engine import protocols
+from tensorviz.engine import aliases, protocols
 from tensorviz.engine.graph import Changed, Node, check_dtype, frozen, leaf, local, user_frame, weak
 from tensorviz.engine.op import METHODS, Op, apply, set_tensor_class
 from tensorviz.errors import ConversionError, DTypeError, InPlaceError, ShapeError
@@ -26,8 +26,10 @@ class Tensor:
     Everything that works on arrays works on Tensors (operators, methods, ``np.`` functions) and is recorded as soon as one operand requires a gradient.
     """
 
-    __slots__ = ("__weakref__", "_grad", "_hand", "_node", "_retain", "trace")
+    __slots__ = ("__weakref__", "_alias", "_grad", "_hand", "_node", "_retain", "trace")
 
+    _alias: aliases.Alias
+    """What it shares its memory with in NumPy's world; absent from most, so that making one costs nothing."""
     _node: Node | None
     """Its node; None while its array is in the user's hands (see :meth:`_settle`)."""
     _grad: Array | None
@@ -76,7 +78,10 @@ class Tensor:
     # ---- the node behind it -----------------------------------------------------------------------------------
 
     def _settle(self) -> Node:
-        """The node of a leaf whose array was handed out: the old one while the array is unchanged, a new leaf once it was written to."""
+        """The node of a leaf whose array was handed out: the old one while the array is unchanged, a new leaf once it was written to. Of a view whose base was changed: taken again."""
+        alias = aliases.alias_of(self)
+        if alias is not None and alias.stale is not None:
+            return aliases.taken_again(self, alias)
         assert self._hand is not None
         live, base = self._hand
         if not _same_bits(live, base.value):
@@ -110,8 +115,10 @@ class Tensor:
         """The values. Of a leaf: a writable array, and writing to it changes the leaf (what was recorded before stays as it was). Of a result: read-only."""
         node = self._node
         if node is None:
-            assert self._hand is not None
-            return self._hand[0]
+            if self._hand is None:
+                node = self._settle()
+            else:
+                return self._hand[0]
         if node.op is not None:
             return _read_only(node.value)
         live = np.array(node.value, order="C")
@@ -268,26 +275,36 @@ class Tensor:
                 f"in-place {op.name} on the leaf {self._what()}, which requires a gradient: its recorded value would be lost. "
                 f"{f'Write x = x {op.label} ... for a new value' if op.operators else 'Change a copy, made with x.copy()'}, or update it inside `with tv.no_grad():`"
             )
-        result = apply(op, (self, *operands), params)
+        aliases.refuse_write(self, op)
+        self._take_over(apply(op, (self, *operands), params), op.name)
+        if aliases.alias_of(self) is not None:
+            aliases.write_through(self)
+        return self
+
+    def _take_over(self, result: Tensor, by: str) -> None:
+        """Become the result of an in-place op named ``by``."""
+        old = self._current()
+        enabled = local.mode.enabled
         node = result._current()
         if node.value.shape != old.value.shape:
             raise ShapeError(
-                f"in-place {op.name}: {self._what()} has shape {old.value.shape}, the result has {node.value.shape}; an in-place op cannot change the shape"
+                f"in-place {by}: {self._what()} has shape {old.value.shape}, the result has {node.value.shape}; an in-place op cannot change the shape"
             )
         if node.value.dtype != old.value.dtype:
             if not np.can_cast(node.value.dtype, old.value.dtype, "same_kind"):
                 raise DTypeError(
-                    f"in-place {op.name}: {self._what()} has dtype {old.value.dtype}, the result {node.value.dtype}, which does not fit into it"
+                    f"in-place {by}: {self._what()} has dtype {old.value.dtype}, the result {node.value.dtype}, which does not fit into it"
                 )
             node = result.astype(old.value.dtype)._current() if node.op is not None else leaf(np.asarray(node.value).astype(old.value.dtype)[()])
         if old.op is None and not (enabled and node.tracked):
             node = self._successor(old, node.value)
         elif old.rare is not None and old.rare.name is not None and node.name is None:
             node.more().name = old.rare.name
-        old.more().changed = Changed(op.name, node.uid, node.code, node.lasti)
+        if self._retain and node.requires_grad:
+            node.more().owner = weak(self)
+        old.more().changed = Changed(by, node.uid, node.code, node.lasti)
         changes.any = True
         self._node, self._hand = node, None
-        return self
 
     def copy_(self, other: Any) -> Tensor:
         """In place: every element becomes that of ``other`` (broadcast to this shape)."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.engine.aliases import view
 from tensorviz.engine.op import REGISTRY, Op, apply, expose
 from tensorviz.errors import DTypeError, ShapeError
 from tensorviz.ops.indexing import index_add
@@ -67,7 +68,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     [1.0, 4.0]
     """
     given = {"offset": offset, "axis1": axis1, "axis2": axis2}
-    return apply(REGISTRY["diagonal"], (a,), {k: index(k, v) for k, v in given.items() if v != {"offset": 0, "axis1": 0, "axis2": 1}[k]})
+    return view(REGISTRY["diagonal"], a, {k: index(k, v) for k, v in given.items() if v != {"offset": 0, "axis1": 0, "axis2": 1}[k]}, None)
 
 
 class Diag(Op):

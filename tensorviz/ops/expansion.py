@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.engine.aliases import view
 from tensorviz.engine.op import REGISTRY, Op, apply, expose
 from tensorviz.errors import AxisError, DTypeError, ShapeError
 from tensorviz.ops.indexing import index_add
@@ -45,7 +46,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:  # noqa: A
     >>> broadcast_to([[1.0], [2.0]], (2, 3)).tolist()
     [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
     """
-    return apply(REGISTRY["broadcast_to"], (array,), {"shape": sizes(shape)})
+    return view(REGISTRY["broadcast_to"], array, {"shape": sizes(shape)}, None)
 
 
 @expose(numpy=[np.broadcast_arrays])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.engine.aliases import view
 from tensorviz.engine.op import REGISTRY, Op, apply, attach, expose
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import unbroadcast
@@ -66,7 +67,15 @@ def getitem(a: Any, key: Any) -> Any:
     return apply(REGISTRY["getitem"], (a, *tensors), {"key": parsed})
 
 
-attach("__getitem__", getitem)
+def _getitem_method(self: Any, key: Any) -> Any:
+    """The elements at ``key``: a view, as in NumPy, where the key holds no arrays."""
+    parsed, tensors = parse(key)
+    if tensors or any(isinstance(k, (np.ndarray, bool, np.bool_)) for k in parsed):
+        return apply(REGISTRY["getitem"], (self, *tensors), {"key": parsed})
+    return view(REGISTRY["getitem"], self, {"key": parsed}, lambda base, part: set_at(base, parsed, part))
+
+
+attach("__getitem__", _getitem_method)
 
 
 class IndexAdd(Op):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.engine.aliases import view
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, apply, attach, expose
 from tensorviz.errors import AxisError, DTypeError
 from tensorviz.ops.axes import plain
@@ -89,7 +90,12 @@ def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None
         raise DTypeError("reshape needs a shape, e.g. reshape(a, (2, 3))")
     if order not in ("C", "F"):
         raise DTypeError(f"reshape: order is 'C' or 'F', got {order!r}; what 'A' means depends on the memory, which a record does not know")
-    return apply(REGISTRY["reshape"], (a,), {"shape": sizes(shape)} if order == "C" else {"shape": sizes(shape), "order": order})
+    return view(REGISTRY["reshape"], a, {"shape": sizes(shape)} if order == "C" else {"shape": sizes(shape), "order": order}, _back(order))
+
+
+def _back(order: str = "C") -> Any:
+    """A changed view in the shape of what it was taken of."""
+    return lambda base, part: reshape(part, base.shape, order)
 
 
 def _reshape_method(self: Any, *shape: Any, order: str = "C") -> Any:
@@ -113,7 +119,7 @@ class Ravel(Op):
         return np.ravel(a, order)
 
 
-@expose(numpy=[np.ravel], method=("ravel", "flatten"))
+@expose(numpy=[np.ravel], method="ravel")
 def ravel(a: Any, order: str = "C") -> Any:
     """The elements of ``a`` along one axis, in "C" or "F" order. Rule: the gradient, reshaped back.
 
@@ -122,16 +128,19 @@ def ravel(a: Any, order: str = "C") -> Any:
     """
     if order not in ("C", "F"):
         raise DTypeError(f"ravel: order is 'C' or 'F', got {order!r}; what 'A' and 'K' mean depends on the memory, which a record does not know")
-    return apply(REGISTRY["ravel"], (a,), {} if order == "C" else {"order": order})
+    return view(REGISTRY["ravel"], a, {} if order == "C" else {"order": order}, _back(order))
 
 
+@expose(method="flatten")
 def flatten(a: Any, order: str = "C") -> Any:
-    """The elements of ``a`` along one axis: another name of :func:`ravel`.
+    """The elements of ``a`` along one axis, as :func:`ravel`, but never a view.
 
     >>> flatten([[1.0, 2.0], [3.0, 4.0]]).tolist()
     [1.0, 2.0, 3.0, 4.0]
     """
-    return ravel(a, order)
+    if order not in ("C", "F"):
+        raise DTypeError(f"flatten: order is 'C' or 'F', got {order!r}; what 'A' and 'K' mean depends on the memory, which a record does not know")
+    return apply(REGISTRY["ravel"], (a,), {} if order == "C" else {"order": order})
 
 
 class ExpandDims(Op):
@@ -160,7 +169,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
     >>> expand_dims(np.ones((2, 3)), (0, -1)).shape
     (1, 2, 3, 1)
     """
-    return apply(REGISTRY["expand_dims"], (a,), {"axis": plain(axis)})
+    return view(REGISTRY["expand_dims"], a, {"axis": plain(axis)}, _back())
 
 
 class Squeeze(Op):
@@ -189,7 +198,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     >>> squeeze(np.ones((1, 3, 1)), axis=0).shape
     (3, 1)
     """
-    return apply(REGISTRY["squeeze"], (a,), {} if axis is None else {"axis": plain(axis)})
+    return view(REGISTRY["squeeze"], a, {} if axis is None else {"axis": plain(axis)}, _back())
 
 
 class Copy(Op):
@@ -254,7 +263,10 @@ def transpose(a: Any, axes: Any = None) -> Any:
     >>> transpose(np.ones((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    return apply(REGISTRY["transpose"], (a,), {} if axes is None else {"axes": sizes(axes)})
+    if axes is None:
+        return view(REGISTRY["transpose"], a, {}, lambda _, part: transpose(part))
+    order = sizes(axes)
+    return view(REGISTRY["transpose"], a, {"axes": order}, lambda _, part: transpose(part, _inverse(order)))
 
 
 def _transpose_method(self: Any, *axes: Any) -> Any:
@@ -291,7 +303,8 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     >>> swapaxes(np.ones((2, 3, 4)), 0, -1).shape
     (4, 3, 2)
     """
-    return apply(REGISTRY["swapaxes"], (a,), {"axis1": index("axis1", axis1), "axis2": index("axis2", axis2)})
+    given = {"axis1": index("axis1", axis1), "axis2": index("axis2", axis2)}
+    return view(REGISTRY["swapaxes"], a, given, lambda _, part: swapaxes(part, **given))
 
 
 if hasattr(np, "matrix_transpose"):
@@ -324,7 +337,8 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     >>> moveaxis(np.ones((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    return apply(REGISTRY["moveaxis"], (a,), {"source": plain(source), "destination": plain(destination)})
+    of, to = plain(source), plain(destination)
+    return view(REGISTRY["moveaxis"], a, {"source": of, "destination": to}, lambda _, part: moveaxis(part, to, of))
 
 
 @expose(numpy=[np.rollaxis])

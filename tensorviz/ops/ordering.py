@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.engine.aliases import view
 from tensorviz.engine.op import REGISTRY, Op, apply, expose
 from tensorviz.errors import AxisError, DTypeError, IndexingError
 from tensorviz.ops.axes import each, plain
@@ -44,7 +45,8 @@ def flip(m: Any, axis: Any = None) -> Any:
     >>> flip([1.0, 2.0, 3.0]).tolist()
     [3.0, 2.0, 1.0]
     """
-    return apply(REGISTRY["flip"], (m,), {} if axis is None else {"axis": plain(axis)})
+    axes = plain(axis)
+    return view(REGISTRY["flip"], m, {} if axes is None else {"axis": axes}, lambda _, part: flip(part, axes))
 
 
 @expose(numpy=[np.fliplr])

@@ -92,7 +92,7 @@ def test_a_second_name_for_a_tensor_sees_the_change():
     assert x.grad.tolist() == [14, 22]
 
 
-def test_a_slice_taken_earlier_keeps_its_value():
+def test_what_was_computed_from_a_slice_keeps_its_gradient_when_the_base_changes():
     x = leaf([1.0, 2.0, 3.0])
     h = x * 1.0
     v = h[1:]

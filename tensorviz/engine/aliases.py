@@ -1,0 +1,131 @@
+"""Results that NumPy makes as views, not copies: what is written to one of them is written to what it was taken from as well. Knows no op."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tensorviz.engine.graph import Node, enable_grad, local, no_grad
+from tensorviz.engine.op import Op, apply
+from tensorviz.errors import InPlaceError
+
+if TYPE_CHECKING:
+    from tensorviz.engine.tensor import Tensor
+
+Put = Callable[[Any, Any], Any]
+"""From what a view was taken of, and the view after a change: what the former is then."""
+
+_FIRST_LOOK = 64
+"""Views of one Tensor, dead ones included, from which on the dead are looked for; afterwards whenever their number has doubled, so that a view costs the same however many there were."""
+
+
+class Alias:
+    """What a Tensor shares its memory with, in NumPy's world. Here values never change: a write makes new values for all of them."""
+
+    __slots__ = ("base", "limit", "op", "params", "put", "stale", "views")
+
+    def __init__(self) -> None:
+        self.base: Tensor | None = None
+        """What it is a view of."""
+        self.op: Op | None = None
+        self.params: dict[str, Any] = {}
+        self.put: Put | None = None
+        """None: NumPy makes this view read-only."""
+        self.stale: Node | None = None
+        """Its node before its base was changed; the view is taken again when it is next used."""
+        self.views: list[weakref.ref[Tensor]] = []
+        """What was taken of it."""
+        self.limit = _FIRST_LOOK
+
+
+def _of(t: Tensor) -> Alias:
+    found = alias_of(t)
+    if found is None:
+        found = t._alias = Alias()
+    return found
+
+
+def alias_of(t: Tensor) -> Alias | None:
+    """What a Tensor shares, None for most."""
+    return getattr(t, "_alias", None)
+
+
+def view(op: Op, a: Any, params: dict[str, Any], put: Put | None) -> Any:
+    """Run an op whose result is a view of its operand in NumPy wherever that needs no copy, and remember of what. ``put`` writes back into the operand."""
+    made = apply(op, (a,), params)
+    if not hasattr(a, "_node"):
+        return made
+    value, kept = made._node.value, a._current().value
+    if type(value) is np.ndarray and value.base is not None and (value.base is kept or value.base is getattr(kept, "base", None)):
+        alias = made._alias = Alias()
+        alias.base, alias.op, alias.params, alias.put = a, op, params, put
+        base = _of(a)
+        if len(base.views) >= base.limit:
+            base.views = [v for v in base.views if v() is not None]
+            base.limit = max(_FIRST_LOOK, 2 * len(base.views))
+        base.views.append(weakref.ref(made))
+    return made
+
+
+def refuse_write(t: Tensor, op: Op) -> None:
+    """Raise where a write to a view would have to change what cannot be changed."""
+    alias = alias_of(t)
+    while alias is not None and alias.base is not None:
+        assert alias.op is not None
+        if alias.put is None:
+            raise InPlaceError(
+                f"in-place {op.name} on {t._what()}, the result of {alias.op.name}: NumPy makes that a read-only view; change a copy, made with x.copy()"
+            )
+        base = alias.base
+        node = base._current()
+        if node.op is None and node.requires_grad and local.mode.enabled:
+            raise InPlaceError(
+                f"in-place {op.name} on {t._what()}, which is a view of the leaf {base._what()} (taken by {alias.op.name}), and that requires a gradient: "
+                f"its recorded value would be lost. Write x = x {op.label if op.operators else op.name} ... for a new value, change a copy, made with x.copy(), or update it inside `with tv.no_grad():`"
+            )
+        t, alias = base, alias_of(base)
+
+
+def write_through(t: Tensor) -> None:
+    """After ``t`` was changed in place: change what it is a view of, and have all other views of that taken again when they are used."""
+    alias = alias_of(t)
+    changed = [t]
+    while alias is not None and alias.base is not None:
+        assert alias.put is not None
+        base = alias.base
+        base._take_over(alias.put(base, t), "setitem")
+        changed.append(base)
+        t, alias = base, alias_of(base)
+    _outdate(t, changed)
+
+
+def _outdate(t: Tensor, changed: list[Tensor]) -> None:
+    todo = [t]
+    while todo:
+        alias = alias_of(todo.pop())
+        for ref in alias.views if alias is not None else ():
+            v = ref()
+            if v is None:
+                continue
+            if v._node is not None and not any(v is c for c in changed):
+                _of(v).stale, v._node = v._node, None
+            todo.append(v)
+
+
+def taken_again(t: Tensor, alias: Alias) -> Node:
+    """The node of a view whose base was changed since it was taken."""
+    old = alias.stale
+    assert old is not None
+    assert alias.op is not None
+    with no_grad() if old.params.get("no_grad") else enable_grad():
+        node: Node = apply(alias.op, (alias.base,), alias.params)._current()
+    if old.rare is not None:
+        if old.rare.name is not None:
+            node.more().name = old.rare.name
+        if old.rare.owner is not None:
+            node.more().owner = old.rare.owner
+    alias.stale, t._node = None, node
+    return node
