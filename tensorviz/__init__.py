@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tensorviz.display import set_display
     from tensorviz.errors import Breakpoint
     from tensorviz.findings import Finding
+    from tensorviz.lowering import lower
     from tensorviz.widgets.stepper import Stepper
     from tensorviz.wire import load
 
@@ -54,6 +55,7 @@ _LATER = {
     "error_curve": "tensorviz.checks",
     "gradcheck": "tensorviz.checks",
     "load": "tensorviz.wire",
+    "lower": "tensorviz.lowering",
     "set_display": "tensorviz.display",
 }
 """Names whose modules are loaded when they are first used, so that the import stays light."""
@@ -86,6 +88,7 @@ __all__ = [
     "jacobian",
     "jvp",
     "load",
+    "lower",
     "nn",
     "no_grad",
     "optim",

@@ -118,6 +118,10 @@ class ReplayError(TensorvizError, RuntimeError):
     """A recorded graph that cannot be run again."""
 
 
+class LoweringError(TensorvizError, NotImplementedError):
+    """An op that ``tv.lower`` cannot write in primitives: it has no lowering, or its lowering would be too large."""
+
+
 class StateError(TensorvizError, ValueError, RuntimeError):
     """A state (of a module or an optimizer) that does not fit, or a file that holds none."""
 

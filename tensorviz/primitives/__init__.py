@@ -28,7 +28,7 @@ elementwise   add, mul, max, compare, cast, where, ...   products with g; of max
 
 from tensorviz.primitives.axes import inverse_order, summed_axes
 from tensorviz.primitives.counts import Counts, NodeCount, recompute_counts
-from tensorviz.primitives.elementwise import add, cast, compare, div, max, mul, neg, sub, where
+from tensorviz.primitives.elementwise import add, cast, compare, div, max, mul, neg, stop, sub, where
 from tensorviz.primitives.gradient import GradGraph, GradStep, grad_graph, only_primitives
 from tensorviz.primitives.kinds import ELEMENTWISE, FUNCTIONS, MOVEMENT, PRIMITIVES, REDUCTION, is_primitive
 from tensorviz.primitives.movement import expand, index, pad, permute, reshape, shrink, stack, stage
@@ -65,6 +65,7 @@ __all__ = [
     "shrink",
     "stack",
     "stage",
+    "stop",
     "sub",
     "summed_axes",
     "where",

@@ -1,14 +1,21 @@
-"""What one primitive did, as one plain sentence. Imports only the list of primitives."""
+"""What one primitive did, as one plain sentence. Imports the list of primitives and the record."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tensorviz.primitives.kinds import is_primitive
+from tensorviz.trace import Source
 
 Shape = tuple[int, ...]
+
+
+def within(source: Source | None, label: str) -> Source | None:
+    """The line of source behind one primitive of many: the line alone, since its expression is what all of them make together."""
+    return None if source is None else replace(source, column=-1, end_column=-1, code=f"{source.code}\n# in primitives: {label}")
 
 
 def listed(shape: Sequence[int]) -> str:

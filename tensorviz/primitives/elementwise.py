@@ -15,7 +15,7 @@ from tensorviz.errors import DTypeError, ShapeError
 from tensorviz.ops.samples import Examples, distinct
 from tensorviz.primitives.movement import as_array
 
-__all__ = ["add", "cast", "compare", "div", "max", "mul", "neg", "sub", "where"]
+__all__ = ["add", "cast", "compare", "div", "max", "mul", "neg", "stop", "sub", "where"]
 
 _WEAK = (bool, int, float)
 
@@ -167,3 +167,22 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     [1.0, 0.0]
     """
     return apply(REGISTRY["where"], _same_shapes("where", (condition, a, b)), {})
+
+
+class Stop(Op):
+    """The same values, through which no gradient goes."""
+
+    name, slots, differentiable = "stop", ("x",), False
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x
+
+
+def stop(x: Any) -> Any:
+    """``x`` as a value that counts as constant: no gradient goes through it, and unlike with ``detach`` the graph still shows where it came from.
+
+    >>> stop(np.array([1.0, 2.0])).tolist()
+    [1.0, 2.0]
+    """
+    return apply(REGISTRY["stop"], (as_array(x),), {})

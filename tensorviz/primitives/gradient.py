@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import FrameType
@@ -18,12 +18,12 @@ from tensorviz.engine.record import Pass, names_in, source_of
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import can_grow
 from tensorviz.errors import GraphError, RuleError, SeedError
-from tensorviz.primitives.captions import told
+from tensorviz.primitives.captions import told, within
 from tensorviz.primitives.counts import Counts, recompute_counts
 from tensorviz.primitives.elementwise import add, cast
 from tensorviz.primitives.kinds import is_primitive
 from tensorviz.primitives.movement import gathered
-from tensorviz.trace import Step, Trace, TraceData, TraceNode
+from tensorviz.trace import Source, Step, Trace, TraceData, TraceNode
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,10 @@ class GradGraph:
     ) -> None:
         self.root, self.seed = root, seed
         self._leaves, self._totals, self._steps, self._names = tuple(leaves), dict(totals), tuple(steps), names
+        self.origin: Callable[[Node], Source | None] = source_of
+        """Where a node of the forward graph comes from; replaced where that graph was itself made from another."""
+        self.texts: Mapping[str, str] = {}
+        """The text of the files that those places are in, beside those that the record finds by itself."""
 
     # ---- the gradients ---------------------------------------------------------------------------------------
 
@@ -103,6 +107,10 @@ class GradGraph:
         return self._pass.order()[1]
 
     @cached_property
+    def _origins(self) -> dict[int, Source | None]:
+        return {i: self.origin(n) for n, i in self._ids.items()}
+
+    @cached_property
     def trace(self) -> Trace:
         """The whole graph, forward and backward, as a record that plays in the order in which the backward pass ran: one step per primitive.
 
@@ -120,13 +128,12 @@ class GradGraph:
             )
         for i, made in rules.items():
             steps.append(Step("seed", i, None, None, nodes[i].value, self._caption(made, nodes[i], nodes)))
-        return Trace(TraceData(nodes, tuple(steps), data.roots, True, data.sources))
+        return Trace(TraceData(nodes, tuple(steps), data.roots, True, {**self.texts, **data.sources}))
 
     def _shown(self, node: TraceNode, made: GradStep | None) -> TraceNode:
         if made is None:
-            return replace(node, requires_grad=False)
-        source = source_of(made.rule)
-        return replace(node, requires_grad=False, source=source, name=made.tensor._current().name)
+            return replace(node, requires_grad=False, source=node.source or self._origins.get(node.id))
+        return replace(node, requires_grad=False, source=within(self.origin(made.rule), node.label), name=made.tensor._current().name)
 
     def _caption(self, made: GradStep, node: TraceNode, nodes: Sequence[TraceNode]) -> str:
         rule = made.rule

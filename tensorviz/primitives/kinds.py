@@ -34,17 +34,34 @@ FUNCTIONS = frozenset(
 """Functions of one number, applied to every element; their gradients are made of functions of the same family."""
 
 PAIRS = frozenset(
-    ["add", "arctan2", "div", "floor_divide", "hypot", "logaddexp", "logaddexp2", "max_of_two", "maximum", "minimum", "mod", "mul", "pow", "sub"]
+    [
+        "add",
+        "arctan2",
+        "div",
+        "floor_divide",
+        "fmax",
+        "fmin",
+        "hypot",
+        "logaddexp",
+        "logaddexp2",
+        "max_of_two",
+        "maximum",
+        "minimum",
+        "mod",
+        "mul",
+        "pow",
+        "sub",
+    ]
 )
 """Functions of two numbers, applied to elements of one place; as primitives their operands have one shape."""
 
 TESTS = frozenset(
     [
         *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "bitwise_and", "bitwise_or", "bitwise_xor"),
-        *("logical_and", "logical_or", "logical_xor", "invert", "logical_not", "isnan", "isinf", "isfinite", "signbit"),
+        *("logical_and", "logical_or", "logical_xor", "invert", "logical_not", "isnan", "isinf", "isfinite", "signbit", "stop"),
     ]
 )
-"""Comparisons and tests, which carry no gradient."""
+"""Comparisons, tests and what is taken as constant: they carry no gradient."""
 
 ELEMENTWISE = FUNCTIONS | PAIRS | TESTS | {"astype", "where"}
 PRIMITIVES = MOVEMENT | REDUCTION | ELEMENTWISE
