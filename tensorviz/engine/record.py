@@ -7,7 +7,7 @@ import gc
 import inspect
 import linecache
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import compress
 from operator import attrgetter
@@ -359,17 +359,25 @@ def _assignments(text: str) -> dict[tuple[int, int, int, int], str]:
     except (SyntaxError, ValueError, RecursionError):
         return found
     for statement in ast.walk(tree):
-        target: Any = None
-        value: Any = None
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            target, value = statement.targets[0], statement.value
-        elif isinstance(statement, (ast.AnnAssign, ast.NamedExpr)):
-            target, value = statement.target, statement.value
-        elif isinstance(statement, ast.AugAssign):
-            target, value = statement.target, statement
-        if isinstance(target, ast.Name) and value is not None:
-            found[(value.lineno, value.end_lineno, value.col_offset, value.end_col_offset)] = target.id
+        for target, value in _bindings(statement):
+            if isinstance(target, ast.Name):
+                found.setdefault((value.lineno, value.end_lineno, value.col_offset, value.end_col_offset), target.id)
     return found
+
+
+def _bindings(statement: Any) -> Iterator[tuple[Any, Any]]:
+    """Each target of an assignment with what is bound to it; ``p, q = x, y`` binds twice."""
+    if isinstance(statement, ast.Assign):
+        for target in statement.targets:
+            both = isinstance(target, ast.Tuple | ast.List) and isinstance(statement.value, ast.Tuple | ast.List)
+            if both and len(target.elts) == len(statement.value.elts):
+                yield from zip(target.elts, statement.value.elts, strict=True)
+            else:
+                yield target, statement.value
+    elif isinstance(statement, ast.AnnAssign | ast.NamedExpr) and statement.value is not None:
+        yield statement.target, statement.value
+    elif isinstance(statement, ast.AugAssign):
+        yield statement.target, statement
 
 
 def _without_magics(text: str) -> str:

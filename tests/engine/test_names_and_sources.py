@@ -99,3 +99,15 @@ def test_code_without_a_file_has_no_text_and_does_no_harm():
     node = space["trace"].node("y")
     assert node.source.line == 2
     assert node.source.code == ""
+
+
+def test_every_target_of_an_assignment_names_its_node():
+    def inside(x):
+        first = again = x * 5.0
+        p, q = np.sin(first), np.cos(again)
+        (r, _) = (p * q, 1)
+        return r + 0.0
+
+    x = tv.tensor(0.5, requires_grad=True)
+    trace = inside(x).backward()
+    assert [trace.node(name).op for name in ("first", "p", "q", "r")] == ["mul", "sin", "cos", "mul"]
