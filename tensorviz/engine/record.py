@@ -368,12 +368,12 @@ def _assignments(text: str) -> dict[tuple[int, int, int, int], str]:
 def _bindings(statement: Any) -> Iterator[tuple[Any, Any]]:
     """Each target of an assignment with what is bound to it; ``p, q = x, y`` binds twice."""
     if isinstance(statement, ast.Assign):
+        value = statement.value
         for target in statement.targets:
-            both = isinstance(target, ast.Tuple | ast.List) and isinstance(statement.value, ast.Tuple | ast.List)
-            if both and len(target.elts) == len(statement.value.elts):
-                yield from zip(target.elts, statement.value.elts, strict=True)
+            if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List) and len(target.elts) == len(value.elts):
+                yield from zip(target.elts, value.elts, strict=True)
             else:
-                yield target, statement.value
+                yield target, value
     elif isinstance(statement, ast.AnnAssign | ast.NamedExpr) and statement.value is not None:
         yield statement.target, statement.value
     elif isinstance(statement, ast.AugAssign):
