@@ -203,6 +203,10 @@ class Trace:
                 self.__dict__["data"] = found = build()
             return found
 
+    def __getstate__(self) -> dict[str, Any]:
+        """To copy or pickle: what was recorded, not how to build it."""
+        return {"data": self.data, "_build": None}
+
     # ---- what is in it ---------------------------------------------------------------------------------------
 
     @property

@@ -71,6 +71,8 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
     leaves.sort(key=_uid)
     writes = write_gradients(leaves + [n for n in ops if n.rare is not None], totals)
     if not record:
+        for root in roots:
+            root.trace = None  # an older pass is not the latest any more
         return None
     done = Pass(nodes, seeds, ops, pulled, writes, names_in(frame if frame is not None else user_frame(2)))
     trace = Trace(done.build)
@@ -294,7 +296,7 @@ def _written(nodes: Sequence[Node], totals: dict[Node, Any]) -> list[Write]:
             continue
         before = owner._grad
         if before is None:
-            owner._grad = np.array(total)
+            owner._grad = np.array(total, dtype=node.value.dtype)
             writes.append(Write(node, None))
         else:
             kept = before.copy()

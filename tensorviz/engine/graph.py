@@ -46,10 +46,12 @@ local = _Local()
 class Rare:
     """What few nodes have; kept apart so that the common node stays small."""
 
-    __slots__ = ("changed", "cut", "extras", "name", "original", "owner", "path")
+    __slots__ = ("changed", "cut", "extras", "name", "original", "owner", "path", "renamed")
 
     def __init__(self) -> None:
         self.name: str | None = None
+        self.renamed: tuple[tuple[int, str | None], ...] = ()
+        """The names it had before, each with the number up to which it held (numbers are those of nodes and passes)."""
         self.extras: tuple[Any, ...] = ()
         self.changed: Changed | None = None
         self.owner: Callable[[], Any] | None = None
@@ -114,6 +116,12 @@ class Node:
     @property
     def name(self) -> str | None:
         return None if self.rare is None else self.rare.name
+
+    def name_at(self, number: int) -> str | None:
+        """The name that it had when ``number`` was drawn: a record keeps its names, whenever it is first looked at."""
+        if self.rare is None:
+            return None
+        return next((before for until, before in self.rare.renamed if number < until), self.rare.name)
 
     @property
     def extras(self) -> tuple[Any, ...]:
@@ -197,7 +205,9 @@ def constant(value: Any, like: Any = None) -> Node:
 
 
 def numbers(value: Any, where: str = "an operand") -> np.ndarray[Any, Any]:
-    """A copy of what the user gave, as an array; what NumPy cannot make one of (ragged lists) is refused."""
+    """A copy of what the user gave, as an array; what NumPy cannot make one of (ragged lists) is refused, and masked arrays, whose mask would be lost."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise DTypeError(f"{where} is a masked array, whose mask has no place in a graph; use np.where(mask, other, x), or value.filled(0)")
     try:
         return np.array(value)
     except (ValueError, TypeError, OverflowError) as error:

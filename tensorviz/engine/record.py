@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorviz.engine.graph import Node
+from tensorviz.engine.graph import Node, new_uid
 from tensorviz.engine.op import Op, defaults_of
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import grown_axes, unbroadcast
@@ -45,6 +45,8 @@ class Pass:
         complete: bool = True,
     ) -> None:
         self.roots, self.seeds, self.ops, self.pulled, self.writes, self.names = roots, seeds, ops, pulled, writes, names
+        self.number = new_uid()
+        """Drawn when the pass ended, to tell what came before and what after."""
         self.complete = complete and seeds is not None
         """False: only the first rules have run, as many as there are entries in ``pulled``."""
 
@@ -72,7 +74,7 @@ class Pass:
 
     def _build(self) -> TraceData:
         nodes, ids = self.order()
-        names = _names(nodes, self.names)
+        names = _names(nodes, self.names, self.number)
         received: dict[int, list[Share]] = {}
         totals: dict[int, Any] = {}
         steps: list[tuple[Any, ...]] = []
@@ -172,7 +174,7 @@ class Pass:
             return ()
         reached = {n for node in self.ops for n in node.inputs}
         lost = [n for n in everything([origin]) if n.op is None and n.requires_grad and n not in reached]
-        return tuple(n.name or self.names.get(n.uid) or f"a leaf of shape {n.value.shape}" for n in lost)
+        return tuple(n.name_at(self.number) or self.names.get(n.uid) or f"a leaf of shape {n.value.shape}" for n in lost)
 
 
 def forward_only(roots: Sequence[Tensor], frame: FrameType | None) -> TraceData:
@@ -328,12 +330,13 @@ def _forget(frame: FrameType, copied: Any) -> None:
         copied.clear()
 
 
-def _names(nodes: Sequence[Node], called: dict[int, str]) -> dict[int, str]:
+def _names(nodes: Sequence[Node], called: dict[int, str], number: int) -> dict[int, str]:
     """A name per position: ``name=``, else the caller's variable, else a parameter's place in its module, else the target of the assignment in the node's own line."""
     names: dict[int, str] = {}
     for i, node in enumerate(nodes):
-        if node.name is not None:
-            names[i] = node.name
+        given = node.name_at(number)
+        if given is not None:
+            names[i] = given
         elif node.uid in called:
             names[i] = called[node.uid]
         elif node.rare is not None and node.rare.original is not None and -id(node.rare.original) in called:

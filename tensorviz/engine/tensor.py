@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorviz.engine import aliases, protocols
-from tensorviz.engine.graph import Changed, Node, check_dtype, frozen, leaf, local, user_frame, weak
+from tensorviz.engine.graph import Changed, Node, check_dtype, frozen, leaf, local, new_uid, user_frame, weak
 from tensorviz.engine.op import METHODS, Op, apply, set_tensor_class
-from tensorviz.errors import ConversionError, DTypeError, InPlaceError, ShapeError
+from tensorviz.errors import ConversionError, DTypeError, InPlaceError, NoRuleError, ShapeError
 
 if TYPE_CHECKING:
     from tensorviz.trace import Trace
@@ -192,7 +193,9 @@ class Tensor:
     def name(self, value: str | None) -> None:
         if value is not None and not isinstance(value, str):
             raise DTypeError(f"a name is a string or None, got {type(value).__name__}")
-        self._current().more().name = value
+        rare = self._current().more()
+        rare.renamed = (*rare.renamed, (new_uid(), rare.name))
+        rare.name = value
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -322,6 +325,10 @@ class Tensor:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         value = self.numpy()
+        if self.requires_grad and sys._getframe(1).f_globals.get("__name__", "").startswith("numpy.ma"):
+            raise NoRuleError(
+                f"numpy.ma would take {self._what()}, which requires a gradient, out of the graph; select with np.where(mask, other, x), or give it x.numpy()"
+            )
         if dtype is not None and np.dtype(dtype) != value.dtype:
             return value.astype(dtype)
         return value.copy() if copy else value

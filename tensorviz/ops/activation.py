@@ -61,12 +61,18 @@ class _LeakyRelu(Op):
         return np.where(np.greater(a, 0), a, np.multiply(a, slope))
 
 
+def _elu_rule(g: Any, a: Any, alpha: float) -> Any:
+    # not out + alpha, which has lost all digits where out is near -alpha
+    with np.errstate(under="ignore"):
+        return np.where(a > 0, g, g * (alpha * np.exp(np.minimum(a, 0))))
+
+
 class _Elu(Op):
     """``a`` where positive, ``alpha * (e ** a - 1)`` elsewhere. Its gradient at 0 is alpha."""
 
     name, word, slots, methods = "elu", "scales", ("a",), ("elu",)
-    vjps = (lambda g, a, out, alpha: np.where(a > 0, g, g * (out + alpha)),)
-    formulas = ("g where a > 0, else g * (out + alpha)",)
+    vjps = (_elu_rule,)
+    formulas = ("g where a > 0, else g * alpha * exp(a)",)
     source = "Clevert, Unterthiner, Hochreiter: Fast and accurate deep network learning by exponential linear units (2016)"
     examples = staticmethod(lambda rng: [*_around_zero(rng), ((off_zero(rng, (3,)),), {"alpha": 0.5})])
 

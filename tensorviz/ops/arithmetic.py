@@ -93,7 +93,7 @@ def _power_exponent(g: Any, a: Any, b: Any, out: Any) -> Any:
     # 0 ** b is constant for b > 0, and at b = 0 by convention; log(0) must not spoil it
     flat = (a == 0) & (b >= 0)
     logarithm = np.log(np.where(flat, 1.0, a).astype(out.dtype))
-    return np.where(flat, 0, g * (out * logarithm)) if np.any(flat) else g * (out * logarithm)
+    return g * np.where(flat, 0, out * logarithm)
 
 
 class _Pow(Op):

@@ -61,6 +61,25 @@ def restored(g: Any, axis: Axis, keepdims: bool) -> Any:
     return g if keepdims or axis is None else np.expand_dims(g, axis)
 
 
+_FLOAT16_ENDS = 65504
+"""The greatest number of float16: (2 - 2 ** -10) * 2 ** 15."""
+
+
+def divided(g: Any, n: Any) -> Any:
+    """``g / n`` in g's dtype. A count beyond the end of float16 would be infinite there, and the quotient 0."""
+    if n > _FLOAT16_ENDS and g.dtype == np.float16:
+        return (g.astype(np.float32) / n).astype(np.float16)
+    return g / n
+
+
+def averaged(values: Any, n: Any) -> Any:
+    """The sum of all values over ``n``, NaN where that is 0; those of float16 are added in float32, whose end their sum does not reach."""
+    if values.dtype == np.float16:
+        return np.float16(averaged(values.astype(np.float32), n))
+    total = np.add.reduce(values, axis=None)
+    return total / total.dtype.type(n) if n else total * np.nan
+
+
 _SMALL = 1024
 """Elements up to which filling an array is quicker than making a view of it; a view keeps the memory of large gradients down."""
 

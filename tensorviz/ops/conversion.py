@@ -9,7 +9,7 @@ import numpy as np
 from tensorviz.arguments import shown
 from tensorviz.engine.graph import check_dtype
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, expose
-from tensorviz.engine.tensor import Tensor
+from tensorviz.engine.tensor import Tensor, tensor
 from tensorviz.errors import DTypeError
 
 __all__ = ["astype"]
@@ -67,6 +67,32 @@ def _size(a: Any, axis: int | None = None) -> int:
     return int(a.size if axis is None else a.shape[axis])
 
 
+def _likes(function: Any) -> None:
+    """``np.zeros_like(x)`` and its kin: a Tensor, without a gradient, so that what is assigned to its elements is recorded."""
+
+    def alike(a: Any, *args: Any, **kwargs: Any) -> Any:
+        made = function(_values(a), *(_values(x) for x in args), **{k: _values(x) for k, x in kwargs.items()})
+        return tensor(made) if isinstance(a, Tensor) else made
+
+    alike.__name__ = function.__name__
+    FUNCTIONS[function] = alike
+
+
+for _like in (np.zeros_like, np.ones_like, np.empty_like):
+    _likes(_like)
+
+
+@expose(numpy=[np.full_like])
+def _full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:  # noqa: ARG001 - NumPy's signature
+    """An array of a's shape and dtype (or those given) that holds ``fill_value``, through which a gradient goes."""
+    to = np.broadcast_to(fill_value, np.shape(a) if shape is None else shape)
+    kind = getattr(a, "dtype", np.asarray(_values(a)).dtype) if dtype is None else np.dtype(dtype)
+    if isinstance(fill_value, Tensor):
+        return to if to.dtype == kind else to.astype(kind)
+    made = np.array(to, kind)
+    return tensor(made) if isinstance(a, Tensor) else made
+
+
 def _on_values(function: Any) -> None:
     """What only looks at values and gives no differentiable result works on plain arrays."""
 
@@ -82,7 +108,7 @@ def _values(x: Any) -> Any:
 
 
 _ON_VALUES: tuple[Any, ...] = (
-    *(np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj),
+    *(np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj),
     *(np.allclose, np.isclose, np.array_equal, np.array_equiv, np.array2string, np.array_repr, np.array_str, np.shares_memory, np.may_share_memory),
     *(np.count_nonzero, np.nonzero, np.flatnonzero, np.argwhere, np.searchsorted, np.bincount, np.histogram),
     *(np.isposinf, np.isneginf, np.isreal, np.iscomplex),

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from tensorviz.arguments import shown
+from tensorviz.engine import trees
 from tensorviz.engine.graph import Node
 from tensorviz.engine.op import REGISTRY, Op, register
+from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import can_grow
 from tensorviz.errors import OpDefinitionError, RuleError
 
@@ -75,7 +77,7 @@ def custom_op(name: str, forward: Callable[..., Any], vjp: Callable[..., Any], *
     made.pull_recorded = _pull_recorded(made, vjp)
 
     def run(*operands: Any, **params: Any) -> Any:
-        return made(*operands, **params)
+        return made(*operands, **{key: _kept(name, key, value) for key, value in params.items()} if params else {})
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = made.__doc__
@@ -97,15 +99,25 @@ def _slots(forward: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(names) if names and not many else ("*operands",)
 
 
+def _kept(name: str, key: str, value: Any) -> Any:
+    """A parameter as the record keeps it: arrays copied, since the user may still write to them, also inside lists, tuples and dicts."""
+    if getattr(value, "requires_grad", False):
+        raise RuleError(f"custom op {name!r}: the parameter {key} is a Tensor that requires a gradient, which would be lost; pass it as an operand")
+    if isinstance(value, Tensor):
+        return value.numpy()
+    if isinstance(value, np.ndarray):
+        kept = np.array(value, subok=True)
+        kept.flags.writeable = False
+        return kept
+    if isinstance(value, (list, tuple, dict)):
+        return trees.changed(lambda part: _kept(name, key, part), value)
+    return value
+
+
 def _as_result(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
     """The user's function, with its result as an array of the record's own: the user may still write to what was returned."""
 
     def run(*operands: Any, **params: Any) -> Any:
-        lost = [key for key, value in params.items() if getattr(value, "requires_grad", False)]
-        if lost:
-            raise RuleError(
-                f"custom op {name!r}: the parameter {lost[0]} is a Tensor that requires a gradient, which would be lost; pass it as an operand"
-            )
         try:
             result = forward(*operands, **params)
         except Exception as error:

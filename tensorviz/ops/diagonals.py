@@ -205,6 +205,8 @@ def triu(m: Any, k: int = 0) -> Any:
 
 def _triangle(which: str, m: Any, k: int) -> Any:
     m = as_array(m)
-    if m.ndim < 2:
+    if m.ndim == 0:
         raise ShapeError(f"{which} takes a matrix or a stack of them, got shape {m.shape}")
+    if m.ndim == 1:  # as NumPy: the vector in every row
+        m = np.broadcast_to(m, (*m.shape, *m.shape))
     return apply(REGISTRY[which], (m,), {} if k == 0 else {"k": index("k", k)})

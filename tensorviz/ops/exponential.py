@@ -133,9 +133,10 @@ def _logaddexp(a: Any, b: Any) -> Any:
         return np.logaddexp(a, b)
 
 
-def _share_of_sum(g: Any, a: Any, out: Any) -> Any:
-    with np.errstate(under="ignore"):
-        return g * np.exp(a - out)
+def _share_of_sum(g: Any, a: Any, b: Any) -> Any:
+    # not exp(a - out), which is inf - inf where a is infinite; where exp overflows the share is 0
+    with np.errstate(under="ignore", over="ignore"):
+        return g / (1 + np.exp(b - a))
 
 
 class _Logaddexp(Op):
@@ -144,8 +145,8 @@ class _Logaddexp(Op):
     name, label, word = "logaddexp", "logaddexp", "scales"
     slots, broadcasts, forward = ("a", "b"), True, staticmethod(_logaddexp)
     ufuncs = (np.logaddexp,)
-    vjps = (_share_of_sum, lambda g, b, out: _share_of_sum(g, b, out))
-    formulas = ("g * exp(a - out)", "g * exp(b - out)")
+    vjps = (_share_of_sum, lambda g, a, b: _share_of_sum(g, b, a))
+    formulas = ("g / (1 + exp(b - a))", "g / (1 + exp(a - b))")
 
 
 def exp(a: Any) -> Any:

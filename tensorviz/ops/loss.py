@@ -11,7 +11,7 @@ from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError, ShapeError
 from tensorviz.ops.activation import sigmoid
-from tensorviz.ops.axes import spread
+from tensorviz.ops.axes import averaged, divided, spread
 from tensorviz.ops.operands import as_array
 from tensorviz.ops.probability import shifted, softmax
 from tensorviz.ops.samples import Examples
@@ -44,11 +44,7 @@ def _one_hot(scores: Any, target: Any, ignore_index: int) -> Any:
 def _reduced(rows: Any, reduction: str, counted: Any) -> Any:
     if reduction == "none":
         return rows
-    total = np.add.reduce(rows, axis=None)
-    if reduction == "sum":
-        return total
-    n = np.count_nonzero(counted)
-    return total / total.dtype.type(n) if n else total * np.nan
+    return np.add.reduce(rows, axis=None) if reduction == "sum" else averaged(rows, np.count_nonzero(counted))
 
 
 def _per_row(g: Any, shape: tuple[int, ...], reduction: str, counted: Any) -> Any:
@@ -56,7 +52,7 @@ def _per_row(g: Any, shape: tuple[int, ...], reduction: str, counted: Any) -> An
     axis = _class_axis(len(shape))
     if reduction == "none":
         return np.expand_dims(g, axis)
-    return g / max(np.count_nonzero(counted), 1) if reduction == "mean" else g
+    return divided(g, max(np.count_nonzero(counted), 1)) if reduction == "mean" else g
 
 
 def _picked(scores: Any, target: Any, axis: int) -> Any:
@@ -211,14 +207,13 @@ def nll_loss(log_probabilities: Any, target: Any, reduction: str = "mean", ignor
 def _averaged(values: Any, reduction: str) -> Any:
     if reduction == "none":
         return values
-    total = np.add.reduce(values, axis=None)
-    return total if reduction == "sum" else total / total.dtype.type(values.size) if values.size else total * np.nan
+    return np.add.reduce(values, axis=None) if reduction == "sum" else averaged(values, values.size)
 
 
 def _each(g: Any, shape: tuple[int, ...], reduction: str) -> Any:
     if reduction == "none":
         return g
-    return spread(g / max(int(np.prod(shape)), 1) if reduction == "mean" else g, shape, None, False)
+    return spread(divided(g, max(int(np.prod(shape)), 1)) if reduction == "mean" else g, shape, None, False)
 
 
 def _two_examples(rng: np.random.Generator) -> Examples:

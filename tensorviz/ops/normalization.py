@@ -12,6 +12,7 @@ from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import ShapeError
 from tensorviz.ops.movement import sizes
+from tensorviz.ops.reduction import var
 from tensorviz.ops.samples import Examples
 
 __all__ = ["batch_norm", "layer_norm"]
@@ -23,6 +24,8 @@ def _mean(a: Any, axes: Axes) -> Any:
     n = 1
     for i in axes:
         n *= a.shape[i]
+    if a.dtype == np.float16:  # adds in float32: the sum of many may be beyond the end of float16
+        return np.mean(a, axis=axes, keepdims=True) if n else np.zeros_like(np.add.reduce(a, axis=axes, keepdims=True))
     return np.add.reduce(a, axis=axes, keepdims=True) / max(n, 1)
 
 
@@ -224,7 +227,7 @@ def batch_norm(
         raise ShapeError(f"batch_norm: x of shape {x.shape} has {n} value(s) per channel; a variance needs at least 2 while training")
     values, axes = np.asarray(x), _all_but_channels(x.ndim)
     _move(running_mean, values.mean(axis=axes), momentum)
-    _move(running_var, values.var(axis=axes, ddof=1), momentum)
+    _move(running_var, var(values, axis=axes, ddof=1), momentum)
     return REGISTRY["batch_norm"](x, *given, eps=number("batch_norm", "eps", eps, least=0))
 
 

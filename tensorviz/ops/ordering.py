@@ -128,6 +128,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 def _shift(shift: Any) -> Any:
+    if isinstance(shift, np.ndarray):
+        shift = shift.tolist()
     several = isinstance(shift, (list, tuple))
     return tuple([index("shift", n) for n in shift]) if several else index("shift", shift)
 

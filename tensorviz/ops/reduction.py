@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorviz.engine.op import REDUCTIONS, REGISTRY, Op, expose
 from tensorviz.errors import ShapeError
-from tensorviz.ops.axes import Axis, count, each, of_ufunc, plain, restored, spread
+from tensorviz.ops.axes import Axis, count, divided, each, of_ufunc, plain, restored, spread
 from tensorviz.ops.samples import Examples, positive
 
 __all__ = ["logsumexp", "mean", "prod", "std", "sum", "var"]
@@ -55,7 +55,7 @@ class _Mean(Op):
     """The mean over some or all axes."""
 
     name, word, slots = "mean", "repeats", ("a",)
-    vjps = (lambda g, a_shape, axis, keepdims: spread(g / (count(a_shape, axis) or 1), a_shape, axis, keepdims),)
+    vjps = (lambda g, a_shape, axis, keepdims: spread(divided(g, count(a_shape, axis) or 1), a_shape, axis, keepdims),)
     formulas = ("g / n, repeated along the averaged axes",)
     examples = staticmethod(_reduction_examples)
 
@@ -71,13 +71,15 @@ def _centred(a: Any, axis: Axis) -> Any:
 
 
 def _var(a: Any, axis: Axis = None, ddof: float = 0, keepdims: Any = False) -> Any:
+    if getattr(a, "dtype", None) == np.float16:  # squares are added in float32, as NumPy adds for the mean
+        return np.asarray(_var(np.asarray(a, np.float32), axis, ddof, keepdims)).astype(np.float16)[()]
     d = np.subtract(a, REGISTRY["mean"](a, axis=axis, keepdims=True))
     return _divided(np.add.reduce(d * d, axis=axis, keepdims=keepdims), max(count(np.shape(a), axis) - ddof, 0))
 
 
 def _var_rule(g: Any, a: Any, axis: Axis, ddof: float, keepdims: bool) -> Any:
     n = max(count(a.shape, axis) - ddof, 0)
-    return restored(g * 2 / n if n else g * np.nan, axis, keepdims) * _centred(a, axis)
+    return restored(divided(g * 2, n) if n else g * np.nan, axis, keepdims) * _centred(a, axis)
 
 
 class _Var(Op):
@@ -96,7 +98,7 @@ def _std_rule(g: Any, a: Any, out: Any, axis: Axis, ddof: float, keepdims: bool)
     # Where all elements are equal the deviation has a kink at its minimum, like |a| at 0, and 0 is taken there as well.
     # The division by 1 there only keeps 0 / 0 from happening.
     n = max(count(a.shape, axis) - ddof, 0)
-    scaled = np.where(out == 0, 0, g / np.where(out == 0, 1, out)) / n if n else g * np.nan
+    scaled = divided(np.where(out == 0, 0, g / np.where(out == 0, 1, out)), n) if n else g * np.nan
     return restored(scaled, axis, keepdims) * _centred(a, axis)
 
 

@@ -77,13 +77,20 @@ class _Arctan(Op):
     formulas = ("g / (1 + a ** 2)",)
 
 
+def _inverse_point(a: Any, b: Any) -> Any:
+    """``a / (a² + b²)``, without squares that overflow or vanish; 0 at the origin."""
+    radius = np.hypot(a, b)
+    radius = np.where(radius == 0, 1, radius)
+    return a / radius / radius
+
+
 class _Arctan2(Op):
-    """The angle of the point (b, a) in the plane, in radians."""
+    """The angle of the point (b, a) in the plane, in radians. Its gradient at the origin is 0."""
 
     name, label, word = "arctan2", "arctan2", "scales"
     slots, broadcasts, forward = ("a", "b"), True, np.arctan2
     ufuncs = (np.arctan2,)
-    vjps = (lambda g, a, b: g * (b / (a * a + b * b)), lambda g, a, b: -g * (a / (a * a + b * b)))
+    vjps = (lambda g, a, b: g * _inverse_point(b, a), lambda g, a, b: -g * _inverse_point(a, b))
     formulas = ("g * b / (a ** 2 + b ** 2)", "-g * a / (a ** 2 + b ** 2)")
     examples = staticmethod(lambda rng: pairs(off_zero, off_zero, rng))
 

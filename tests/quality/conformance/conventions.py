@@ -62,6 +62,22 @@ POINTS = (
     Point(
         "relu at 0", "tv.relu(a)", "F.relu(a)", "np.maximum(a, 0)", {"a": 0.0}, "0 (house 3). autograd has no relu; a maximum with 0 is a tie there"
     ),
+    Point(
+        "logaddexp with an infinity",
+        "np.logaddexp(a, b)",
+        "torch.logaddexp(a, b)",
+        "np.logaddexp(a, b)",
+        {"a": INF, "b": 1.0},
+        "the infinity is all of the sum, as in PyTorch",
+    ),
+    Point(
+        "power of zero, NaN from above",
+        "(0.0 ** a) * b",
+        "(0.0 ** a) * b",
+        "(0.0 ** a) * b",
+        {"a": 2.0, "b": NAN},
+        "0 * NaN is NaN: a power selects nothing",
+    ),
     Point("abs at 0", "np.abs(a)", "torch.abs(a)", "np.abs(a)", {"a": 0.0}, "0 (house 3)"),
     Point(
         "maximum, equal operands", "np.maximum(a, b)", "torch.maximum(a, b)", "np.maximum(a, b)", {"a": 2.0, "b": 2.0}, "ties split evenly (house 3)"
@@ -138,7 +154,7 @@ POINTS = (
         "torch.arctan2(a, b)",
         "np.arctan2(a, b)",
         {"a": 0.0, "b": 0.0},
-        "NaN: there is no angle, and none is made up. PyTorch masks it to 0",
+        "0, as in PyTorch: the angle jumps there, and no direction is preferred",
     ),
     Point("std of equal elements", "np.std(a)", "torch.std(a, correction=0)", "np.std(a)", {"a": [2.0, 2.0]}, "0, as for abs: a kink at its minimum"),
     Point("sqrt at 0", "np.sqrt(a)", "torch.sqrt(a)", "np.sqrt(a)", {"a": 0.0}, "infinite, as IEEE arithmetic has it; all agree"),
