@@ -6,6 +6,7 @@ through the graph: an element is computed once for every use, and each use happe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import FrameType
@@ -75,16 +76,22 @@ class Counts(Mapping[Any, NodeCount]):
         """Elements computed in all, repetitions counted: what staging brings down."""
         return sum(row.work for row in self.rows)
 
-    def table(self) -> str:
-        """One line per node: how often an element is used and computed, at most; a range where elements differ."""
+    def table(self, most: int | None = None) -> str:
+        """One line per node: how often an element is used and computed; a range where elements differ. ``most``: so many lines, the largest counts."""
+        shown = self.rows
+        if most is not None and len(shown) > most:
+            top = sorted(self.rows, key=lambda r: (-r.most, -r.most_used, r.id))[:most]
+            shown = tuple(sorted(top, key=lambda r: r.id))
         lines = [("node", "op", "shape", "used", "computed")]
-        lines += [(f"{r.id} {r.name}".strip(), r.op, str(r.shape), spelled(r.uses), spelled(r.computed)) for r in self.rows]
+        lines += [(f"{r.id} {r.name}".strip(), r.op, str(r.shape), spelled(r.uses), spelled(r.computed)) for r in shown]
         wide = [max(len(line[i]) for line in lines) for i in range(5)]
         rows = [
             "  ".join(cell.ljust(w) if i < 3 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, wide, strict=True))).rstrip()
             for line in lines
         ]
-        return "\n".join([*rows, f"{self.work} elements are computed in all."]) + "\n"
+        if len(shown) < len(self.rows):
+            rows.append(f"and {len(self.rows) - len(shown)} more that are computed less often.")
+        return "\n".join([*rows, f"{spelled(self.work)} elements are computed in all."]) + "\n"
 
     def draw(self) -> Any:
         """The picture of the graph, with the count beside the name of every node that is computed more than once or staged."""
@@ -99,7 +106,7 @@ class Counts(Mapping[Any, NodeCount]):
         return f"{name or ''} computed {spelled(row.computed)}×".strip() if row.most > 1 else name
 
     def __repr__(self) -> str:
-        return self.table()
+        return self.table(_ROWS)
 
 
 def recompute_counts(
@@ -219,13 +226,20 @@ def largest(count: Count) -> int:
     return count if isinstance(count, int) else int(count.max()) if count.size else 0
 
 
+_ROWS = 100
+"""Lines of a table that is printed by itself."""
+
+_LONG = 10**15
+"""From here on a count is told by its power of ten: in a chain of forks it doubles with every link."""
+
+
 def spelled(count: Count) -> str:
     """A count as text: one number, or the range.
 
-    >>> spelled(3), spelled(np.array([0.0, 2.0]))
-    ('3', '0 to 2')
+    >>> spelled(3), spelled(np.array([0.0, 2.0])), spelled(2**100)
+    ('3', '0 to 2', '10^30.1')
     """
     if isinstance(count, int):
-        return str(count)
+        return str(count) if count < _LONG else f"10^{math.log10(count):.1f}"
     low, high = (int(count.min()), int(count.max())) if count.size else (0, 0)
     return str(low) if low == high else f"{low} to {high}"

@@ -17,7 +17,13 @@ from tensorviz.primitives.movement import as_array
 
 __all__ = ["add", "cast", "compare", "div", "max", "mul", "neg", "stop", "sub", "where"]
 
-_WEAK = (bool, int, float)
+
+def is_number(x: Any) -> bool:
+    """Whether an operand is a plain number, which may stand for an array of any shape: Python's, NumPy's, or a constant without axes."""
+    if isinstance(x, Tensor):
+        node = x._current()
+        return node.op is None and not node.tracked and node.value.ndim == 0
+    return isinstance(x, (bool, int, float, np.generic))
 
 
 def not_a_number(x: Any) -> bool:
@@ -27,9 +33,9 @@ def not_a_number(x: Any) -> bool:
 
 
 def _same_shapes(what: str, given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The operands, all of one shape; a Python number stands for an array of that shape."""
-    found = tuple([x if type(x) in _WEAK else as_array(x) for x in given])
-    shapes = [x.shape for x in found if type(x) not in _WEAK]
+    """The operands, all of one shape; a number stands for an array of that shape."""
+    found = tuple([x if is_number(x) else as_array(x) for x in given])
+    shapes = [x.shape for x in found if not is_number(x)]
     if any(s != shapes[0] for s in shapes):
         raise ShapeError(
             f"{what}: the operands have shapes {', '.join(map(str, shapes))}; primitives do not broadcast, so expand them to one shape first"
@@ -93,7 +99,7 @@ def _max_share(g: Any, a: Any, b: Any) -> Any:
 
 
 def _hit(g: Any, x: Any, other: Any) -> Any:
-    if type(x) in _WEAK:
+    if is_number(x) and not is_number(other):
         return cast(compare(other, x, "<="), g.dtype)
     hit = cast(compare(x, other, ">="), g.dtype)
     # a NaN is chosen before any number, and no comparison holds for it

@@ -357,7 +357,7 @@ def test_wrong_arguments_are_named():
     with pytest.raises(GraphError, match="takes a Tensor or a Trace, got int"):
         tv.lower(3)
     x = leaf([1.0], "x")
-    lowered = tv.lower(x * 2.0)
+    lowered = tv.lower(x * 2)
     with pytest.raises(GraphError, match=r"backward\(\) has not been called"):
         lowered.grad("x")
     with pytest.raises(GraphError, match="is a Python number"):

@@ -89,7 +89,9 @@ def test_large_counts_are_exact():
     y = e
     for _ in range(12):
         y = p.reduce(p.expand(y, (1000,)))
-    assert p.recompute_counts(y)[e].uses == 1000**12
+    counts = p.recompute_counts(y)
+    assert counts[e].uses == 1000**12
+    assert " 10^36.0 " in repr(counts)
 
 
 def test_an_op_that_is_no_primitive_keeps_its_result_and_reads_each_element_once():
@@ -125,6 +127,17 @@ def test_the_table_has_a_line_per_node_and_the_sum():
     assert len(counts) == 5
     assert list(counts) == [0, 1, 2, 3, 4]
     assert counts["e"].most == counts[2].most == 5
+
+
+def test_a_long_table_shows_the_largest_counts_and_says_what_it_leaves_out():
+    y = p.mul(leaf([1.0]), 2.0)
+    for _ in range(200):
+        y = p.add(y, y)
+    shown = repr(p.recompute_counts(y)).splitlines()
+    assert len(shown) == 103
+    assert shown[1].startswith("2 ")  # the oldest sums are computed most often
+    assert shown[-2] == "and 103 more that are computed less often."
+    assert len(p.recompute_counts(y).table().splitlines()) == 205
 
 
 def test_the_picture_carries_the_count_beside_the_name():
