@@ -15,6 +15,7 @@ import numpy.typing as npt
 from tensorviz.errors import RecordError
 
 if TYPE_CHECKING:
+    from tensorviz.checks.alongside import Alongside, Update
     from tensorviz.checks.report import CheckReport
     from tensorviz.checks.table import ComparisonTable
     from tensorviz.findings import Finding
@@ -287,6 +288,12 @@ class Trace:
 
         self.report = check(self, **options)
         return self.report
+
+    def check_alongside(self, tell: Callable[[Update], object] | None = None, **options: Any) -> Alongside:
+        """The same in a thread of its own, node by node, while the program goes on; see :class:`tensorviz.checks.alongside.Alongside`."""
+        from tensorviz.checks.alongside import Alongside
+
+        return Alongside(self, tell or (lambda _: None), **options).start()
 
     def findings(self) -> list[Finding]:
         """What a teacher or an engineer would point at, root cause first."""

@@ -80,12 +80,8 @@ def check(
     >>> report.ok, report.kind, report.blame
     (True, 'ok', None)
     """
-    data = trace.data
-    ruler = Ruler(
-        atol=_positive("atol", atol, zero=True), rtol=_positive("rtol", rtol, zero=True), eps=None if eps is None else _positive("eps", eps)
-    )
-    subject = Subject(data, ruler, np.inf if budget is None else _positive("budget", budget), int(seed))
-    jobs, skipped = _jobs(subject, _chosen(trace, nodes), WHOLE * subject.budget)
+    subject = subject_of(trace, eps=eps, atol=atol, rtol=rtol, budget=budget, seed=seed)
+    jobs, skipped = jobs_of(subject, _chosen(trace, nodes), WHOLE * subject.budget)
     tell = _teller(progress)
     notes: list[str] = []
     found = _spread(subject, jobs, executor, tell, notes) if executor is not None else _here(subject, jobs, tell)
@@ -95,6 +91,16 @@ def check(
         for i, blocks in part.items():
             by_node[i] += blocks
     return report_of(subject, [*(b for i in order for b in by_node[i]), *skipped], notes=tuple(notes))
+
+
+def subject_of(
+    trace: Trace, *, eps: float | None = None, atol: float = 1e-5, rtol: float = 1e-3, budget: float | None = BUDGET, seed: int = 0
+) -> Subject:
+    """What a check with these options works on; they are those of :func:`check`."""
+    ruler = Ruler(
+        atol=_positive("atol", atol, zero=True), rtol=_positive("rtol", rtol, zero=True), eps=None if eps is None else _positive("eps", eps)
+    )
+    return Subject(trace.data, ruler, np.inf if budget is None else _positive("budget", budget), int(seed))
 
 
 def report_of(subject: Subject, blocks: list[Block], notes: tuple[str, ...] = ()) -> CheckReport:
@@ -161,7 +167,7 @@ def _chosen(trace: Trace, nodes: Any) -> list[int]:
     return sorted({trace.node(key).id for key in keys})
 
 
-def _jobs(subject: Subject, chosen: list[int], allowance: float) -> tuple[list[Job], list[Block]]:
+def jobs_of(subject: Subject, chosen: list[int], allowance: float) -> tuple[list[Job], list[Block]]:
     """The work, newest node first, and blocks for what does not fit into the allowance."""
     nodes = subject.nodes
     picked = set(chosen)

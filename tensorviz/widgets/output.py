@@ -10,14 +10,17 @@ import secrets
 import weakref
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tensorviz.trace import Trace
 from tensorviz.views.text import visible, xml
-from tensorviz.widgets import assets, state
-from tensorviz.widgets.payload import payload, title
+from tensorviz.widgets import assets, checking, state
+from tensorviz.widgets.payload import shipment, title
+
+if TYPE_CHECKING:
+    from tensorviz.checks.report import CheckReport
 
 STATIC_STEPS = 200
 """Steps that the list for places without scripts holds; the list is text in every saved notebook."""
@@ -37,6 +40,8 @@ class Channel:
         self.state = state.settings(trace, options)
         self._trace = weakref.ref(trace)
         self.listener: Callable[[dict[str, Any]], None] | None = None
+        self.shipped: CheckReport | None = None
+        """The report that the latest output carries."""
 
     @property
     def trace(self) -> Trace | None:
@@ -65,6 +70,13 @@ class Channel:
             self.state.update(changed)
             if _relay is not None:
                 _relay.send({"type": "state", "id": self.id, "state": changed})
+
+    def tell_check(self, check: dict[str, Any]) -> bool:
+        """Take word of the check to the pages that show this display."""
+        if _relay is None:
+            return False
+        _relay.send({"type": "check", "id": self.id, "check": check})
+        return True
 
 
 _channels: weakref.WeakValueDictionary[str, Channel] = weakref.WeakValueDictionary()
@@ -110,6 +122,9 @@ def _on_message(message: Mapping[str, Any]) -> None:
     kind = message.get("type")
     if kind == "hello":
         _relay.send({"type": "mine", "id": channel.id, "state": channel.state})
+        checking.feed(channel.trace).follow(channel.id, channel.tell_check, channel.shipped)
+    elif kind == "check":
+        checking.feed(channel.trace).ask(str(message.get("action")))
     elif kind == "state" and isinstance(message.get("state"), Mapping):
         channel.receive(message["state"])
         _relay.send({"type": "ack", "id": channel.id, "state": channel.state, "page": message.get("page")})
@@ -184,7 +199,8 @@ def static_list(trace: Trace) -> str:
 
 def frame_html(trace: Trace, channel: Channel) -> str:
     """The ``text/html`` of a display."""
-    inner = document(payload(trace), {"id": channel.id, "state": channel.state}, heading=title(trace))
+    channel.shipped, data = shipment(trace)
+    inner = document(data, {"id": channel.id, "state": channel.state}, heading=title(trace))
     return (
         '<div class="tensorviz-output"><style>.tensorviz-output:has(>iframe)>.tensorviz-static{display:none}</style>'
         f'<div class="tensorviz-static">{static_list(trace)}</div>'

@@ -23,7 +23,7 @@ from tensorviz.wire import ColumnEntry, Packer, SummaryEntry, TraceHeader, heade
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tensorviz.checks.report import CheckReport, CheckRow
+    from tensorviz.checks.report import Block, CheckReport, CheckRow
 
 FULL_CAP = 1_000
 """Entries up to which an array travels in full: a page of cells is all that a person reads."""
@@ -237,21 +237,21 @@ def _findings(trace: Trace) -> list[FindingEntry]:
     ]
 
 
-def _check(trace: Trace) -> tuple[list[Any], str, str]:
-    """Rows, the worst verdict, and a note where there are none: of the latest report, or of one made now if the trace is small."""
+def _report(trace: Trace) -> tuple[CheckReport | None, str]:
+    """The latest report, or one made now if the trace is small; and a note where there is none."""
     report = trace.report
-    if report is None:
-        size = sum(n.value.size for n in trace.nodes if n.shares)
-        if len(trace.nodes) > CHECK_NODES or size > CHECK_ELEMENTS:
-            counts = f"{len(trace.nodes):,} nodes, {size:,} gradient entries"
-            return [], "", f"Not run by itself: {counts}. trace.check() runs it; trace.show() then has the verdicts."
-        try:
-            report = trace.check()
-        except ImportError:
-            return [], "", "The check is not available here."
-        except TensorvizError as error:
-            return [], "", f"The check could not run: {error}"
-    return _worst(report), str(report.kind), ""
+    if report is not None:
+        return report, ""
+    size = sum(n.value.size for n in trace.nodes if n.shares)
+    if len(trace.nodes) > CHECK_NODES or size > CHECK_ELEMENTS:
+        counts = f"{len(trace.nodes):,} nodes, {size:,} gradient entries"
+        return None, f"Not run by itself: {counts}. trace.check() runs it; trace.show() then has the verdicts."
+    try:
+        return trace.check(), ""
+    except ImportError:
+        return None, "The check is not available here."
+    except TensorvizError as error:
+        return None, f"The check could not run: {error}"
 
 
 def _worst(report: CheckReport) -> list[CheckRow]:
@@ -259,17 +259,23 @@ def _worst(report: CheckReport) -> list[CheckRow]:
     if len(report.rows) <= MOST_ROWS:
         return list(report.rows)
     each = max(2, MOST_ROWS // len(report.blocks))
-    rows: list[CheckRow] = []
-    for b in report.blocks:
-        order = sorted(range(len(b.where)), key=lambda k: (int(b.codes[k]), -float(b.ranks[k])))[:each]
-        rows.extend(b.row(k) for k in sorted(order))
-    return rows
+    return [row for b in report.blocks for row in worst_of(b, each)]
+
+
+def worst_of(b: Block, most: int) -> list[CheckRow]:
+    """The worst rows of one array, in its order."""
+    if len(b.where) <= most:
+        return list(b.rows())
+    order = sorted(range(len(b.where)), key=lambda k: (int(b.codes[k]), -float(b.ranks[k])))[:most]
+    return [b.row(k) for k in sorted(order)]
+
+
+def place(row: CheckRow) -> str:
+    """Where in its array a row is: ``[0, 2]``; empty for a single number, ``direction`` for a random one."""
+    return "direction" if row.index is None else str(list(row.index)) if row.index else ""
 
 
 def _verdicts(rows: list[Any], packer: Packer) -> VerdictTable:
-    def position(row: Any) -> str:
-        return "direction" if row.index is None else str(list(row.index)) if row.index else ""
-
     return VerdictTable(
         packer.column([-1 if r.node is None else int(r.node) for r in rows], "i4"),
         packer.column([-1 if r.slot is None else int(r.slot) for r in rows], "i4"),
@@ -278,7 +284,7 @@ def _verdicts(rows: list[Any], packer: Packer) -> VerdictTable:
         packer.column([float(r.error) for r in rows], "f8"),
         [str(r.scope) for r in rows],
         [str(r.title) for r in rows],
-        [position(r) for r in rows],
+        [place(r) for r in rows],
         [str(r.verdict) for r in rows],
         [str(r.reason or "") for r in rows],
     )
@@ -294,10 +300,13 @@ def title(trace: Trace) -> str:
 
 def build(trace: Trace) -> bytes:
     """The gzipped container that the stepper opens."""
+    return _built_with(trace, *_report(trace))
+
+
+def _built_with(trace: Trace, report: CheckReport | None, note: str) -> bytes:
     packer = BrowserPacker(*_limits(trace.data))
     parts = header_parts(trace, packer)
     parts["texts"] = _near(parts["texts"], trace)
-    rows, kind, note = _check(trace)
     scale = scale_of(trace)
     view = ViewEntry(
         title=title(trace),
@@ -306,9 +315,9 @@ def build(trace: Trace) -> bytes:
         gradient_max=scale.gradient,
         formulas=_formulas(trace, packer),
         findings=_findings(trace),
-        verdicts=_verdicts(rows, packer),
-        check_kind=kind,
-        check_note=note,
+        verdicts=_verdicts([] if report is None else _worst(report), packer),
+        check_kind="" if report is None else report.kind,
+        check_note=note if report is None else " ".join(report.notes),
     )
     content = packer.close(PayloadHeader(**parts, arrays=packer.table(), view=view))
     return gzip.compress(content, 6, mtime=0)
@@ -332,8 +341,13 @@ _built: weakref.WeakKeyDictionary[Trace, tuple[CheckReport | None, bytes]] = wea
 
 def payload(trace: Trace) -> bytes:
     """:func:`build`, once per trace and report."""
+    return shipment(trace)[1]
+
+
+def shipment(trace: Trace) -> tuple[CheckReport | None, bytes]:
+    """The same, with the report that is in it; the trace's own may be another by now, where a check runs alongside."""
     found = _built.get(trace)
     if found is None or found[0] is not trace.report:
-        content = build(trace)
-        found = _built[trace] = (trace.report, content)
-    return found[1]
+        report, note = _report(trace)
+        found = _built[trace] = (report, _built_with(trace, report, note))
+    return found

@@ -7,8 +7,8 @@ from typing import Any
 
 from tensorviz.errors import DTypeError, MissingExtraError, RecordError
 from tensorviz.trace import Trace
-from tensorviz.widgets import assets, output, state
-from tensorviz.widgets.payload import payload, title
+from tensorviz.widgets import assets, checking, output, state
+from tensorviz.widgets.payload import shipment, title
 
 try:
     import anywidget
@@ -58,7 +58,9 @@ class Stepper(anywidget.AnyWidget):
         except ValueError as error:
             raise traitlets.TraitError(str(error)) from None
         self._channel: output.Channel | None = None
-        super().__init__(**start, payload=payload(trace), info={"title": title(trace)})
+        self._shipped, data = shipment(trace)
+        super().__init__(**start, payload=data, info={"title": title(trace)})
+        self.on_msg(Stepper._asked)
 
     @traitlets.validate("step", "playing", "speed", "granularity", "selected", "breakpoints", "theme")
     def _valid(self, proposal: Any) -> Any:
@@ -68,6 +70,24 @@ class Stepper(anywidget.AnyWidget):
             return state.valid(proposal["trait"].name, proposal["value"], self._trace)
         except ValueError as error:
             raise traitlets.TraitError(str(error)) from None
+
+    def _asked(self, content: Any, _buffers: Any) -> None:
+        """What a view of the plain widget says: that it is there, or what it wants of the check."""
+        if self._trace is None or not isinstance(content, dict):
+            return
+        if content.get("type") == "hello":
+            this = weakref.ref(self)
+
+            def tell(check: dict[str, Any]) -> bool:
+                stepper = this()
+                if stepper is None or stepper._trace is None:
+                    return False
+                stepper.send({"type": "check", "check": check})
+                return True
+
+            checking.feed(self._trace).follow(self.model_id, tell, self._shipped)
+        elif content.get("type") == "check":
+            checking.feed(self._trace).ask(str(content.get("action")))
 
     @traitlets.observe("step", "playing", "speed", "granularity", "selected", "breakpoints", "theme")
     def _tell(self, change: Any) -> None:

@@ -42,7 +42,7 @@ def picture(trace: Trace) -> str:
 
 def contents() -> dict[str, bytes]:
     """The uncompressed containers by file name."""
-    still = mock.patch.multiple(payload, skeleton=picture, _check=lambda trace: ([], "", "Not run here."), _findings=lambda trace: [])
+    still = mock.patch.multiple(payload, skeleton=picture, _report=lambda trace: (None, "Not run here."), _findings=lambda trace: [])
     with still:
         return {f"{name}.tvz": gzip.decompress(payload.build(make())) for name, make in EXAMPLES.items()}
 

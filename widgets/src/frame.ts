@@ -1,4 +1,5 @@
 /** The stepper in a document of its own: the notebook's sandboxed frame, or the offline page. Talks to its host by messages alone. */
+import type { CheckMessage } from "./check";
 import { h } from "./dom";
 import { KEYS, Store, type State } from "./state";
 import { stepper } from "./stepper";
@@ -16,6 +17,7 @@ interface Message {
   readonly type?: string;
   readonly state?: Partial<State>;
   readonly link?: string;
+  readonly check?: CheckMessage;
   readonly dark?: boolean;
   readonly variables?: Record<string, string>;
 }
@@ -34,7 +36,10 @@ export async function boot({ id, state, data }: FrameData): Promise<void> {
   try {
     const rec = decode(await gunzip(fromBase64(data)));
     const store = new Store(state);
-    const view = stepper(rec, store, { leave: () => send({ type: "escape" }) });
+    const view = stepper(rec, store, {
+      leave: () => send({ type: "escape" }),
+      ask: (action) => send({ type: "check", action }),
+    });
     const pill = h("span", { class: "tv-link", "data-link": alone ? "page" : "offline" });
     const link = (name: string) => {
       pill.dataset["link"] = name;
@@ -58,7 +63,8 @@ export async function boot({ id, state, data }: FrameData): Promise<void> {
           Object.fromEntries(Object.entries(message.state).filter(([key]) => KEYS.includes(key as keyof State))),
           false,
         );
-      } else if (message.type === "link") link(message.link ?? "offline");
+      } else if (message.type === "check") view.hear(message.check ?? null);
+      else if (message.type === "link") link(message.link ?? "offline");
       else if (message.type === "theme") {
         for (const [name, value] of Object.entries(message.variables ?? {})) {
           if (value) document.documentElement.style.setProperty(name, value);

@@ -7,16 +7,18 @@ interface HostModel {
   on(name: string, callback: (message: KernelMessage, buffers?: DataView[]) => void): void;
 }
 interface KernelMessage {
-  readonly type: "mine" | "ack" | "state";
+  readonly type: "mine" | "ack" | "state" | "check";
   readonly id: string;
   readonly state: Record<string, unknown>;
   readonly page?: string;
+  readonly check?: { readonly whole?: boolean };
 }
 interface FrameMessage {
   readonly tensorviz?: number;
-  readonly type: "hello" | "height" | "escape" | "state";
+  readonly type: "hello" | "height" | "escape" | "state" | "check";
   readonly id: string;
   readonly px: number;
+  readonly action: string;
   readonly state: Record<string, unknown>;
 }
 interface Host {
@@ -36,6 +38,7 @@ const PATIENCE = 3000; // ms without an answer after which the kernel is called 
 
 function host(): Host {
   const kept = new Map<string, Record<string, unknown>>(); // id -> what was set since the page was opened
+  const checks = new Map<string, object[]>(); // id -> what the kernel has said of its check
   const owner = new Map<string, HostModel>(); // id -> the model whose kernel knows it
   const busy = new Map<string, { timer: ReturnType<typeof setTimeout>; next: Record<string, unknown> | null }>();
   const models = new Set<HostModel>();
@@ -79,6 +82,7 @@ function host(): Host {
     if (model) owner.set(id, model);
     else owner.delete(id);
     all(id, { type: "link", link: model ? "live" : "offline" });
+    if (!model) all(id, { type: "check" });
   };
   // One message in flight, what comes meanwhile is merged and waits: a busy kernel gets no queue.
   const toKernel = (id: string, patch: Record<string, unknown>) => {
@@ -103,7 +107,11 @@ function host(): Host {
       post(frame, theme());
       const state = kept.get(message.id);
       if (state) post(frame, { type: "state", state });
+      for (const check of checks.get(message.id) ?? []) post(frame, { type: "check", check });
+      if (!owner.has(message.id)) post(frame, { type: "check" });
       for (const model of models) tell(model, { type: "hello", id: message.id });
+    } else if (message.type === "check") {
+      tell(owner.get(message.id), { type: "check", id: message.id, action: message.action });
     } else if (message.type === "state") {
       keep(message.id, message.state);
       all(message.id, { type: "state", state: message.state }, frame);
@@ -124,6 +132,10 @@ function host(): Host {
           const next = answered(id);
           all(id, { type: "link", link: "live" });
           if (next) toKernel(id, next);
+        }
+        if (type === "check" && message.check) {
+          checks.set(id, [...(message.check.whole ? [] : (checks.get(id) ?? [])), message.check]);
+          all(id, { type: "check", check: message.check });
         }
         if (type === "mine" || type === "state" || (type === "ack" && message.page !== page)) {
           keep(id, state);

@@ -1,11 +1,12 @@
 /** What has happened after step k: the twin of `views/state.py`, precomputed so that a look-up costs nothing. Knows no DOM. */
+import { checkOf } from "./check";
 import type { NodeEntry } from "./trace";
 import type { Granularity } from "./state";
 import type { ArrayView, Recording } from "./wire";
 
 export type NodeState = "idle" | "reached" | "active" | "done" | "zero";
 export type EdgeState = "idle" | "passed" | "active" | "blocked";
-export type MarkKind = "fork" | "unbroadcast" | "route" | "nan" | "inf" | "check";
+export type MarkKind = "fork" | "unbroadcast" | "route" | "nan" | "inf" | "check" | "finding";
 
 /** Something worth stopping at, found in the record. */
 export interface Mark {
@@ -107,8 +108,8 @@ export class Steps {
       }
       this.zero[id] = total && isZero(rec.array(total.array)) ? 1 : 0;
     });
+    this.markFindings();
     this.markChecks();
-    this.marks.sort((a, b) => a.step - b.step);
     const shares = [...Array(n).keys()].filter((k) => rec.kinds[k] !== "pull" && rec.kinds[k] !== "unbroadcast");
     this.stops = { micro: [...Array(n).keys()], share: shares, node: this.groups.map((g) => g.last) };
   }
@@ -132,15 +133,39 @@ export class Steps {
     else if (sent === "inf" && !held && !again) add("inf", "∞");
   }
 
-  private markChecks(): void {
-    const { verdicts } = this.rec.header.view;
-    const seen = new Set<number>();
-    this.rec.column(verdicts.node).forEach((node: number, row: number) => {
+  /** The marks of the check, again where more verdicts have arrived. */
+  markChecks(): void {
+    const others = this.marks.filter((m) => m.kind !== "check");
+    for (const [node, verdict] of checkOf(this.rec).worst) {
       const total = this.totals[node]?.at(-1);
-      if (verdicts.verdict[row] !== "mismatch" || !total || seen.has(node)) return;
-      seen.add(node);
-      this.marks.push({ step: total.step, kind: "check", node, label: "≠" });
-    });
+      if (verdict === "mismatch" && total) others.push({ step: total.step, kind: "check", node, label: "≠" });
+    }
+    this.marks.splice(0, this.marks.length, ...others.sort((a, b) => a.step - b.step));
+  }
+
+  /** One mark for each finding: where `.grad` is written for one about what it held, else where the rule of its node runs. */
+  private markFindings(): void {
+    for (const { kind, node } of this.rec.header.view.findings) {
+      if (node < 0 || !this.length) continue;
+      const written =
+        kind === "stale-grad" ? this.rec.kinds.findIndex((k, i) => k === "leaf" && this.rec.stepNode[i] === node) : -1;
+      const step = written >= 0 ? written : this.ruled(node);
+      // where the trouble is born backward there is a mark already
+      if (!this.marks.some((m) => m.step === step && m.kind === kind))
+        this.marks.push({ step, kind: "finding", node, label: kind });
+    }
+  }
+
+  /** The step at which a node's rule runs or its last share arrives; where it gets none, the rule that used it, else the first step. */
+  ruled(id: number): number {
+    const own = this.pulled[id] ?? NEVER;
+    if (own !== NEVER) return own;
+    const last = this.totals[id]?.at(-1);
+    if (last) return last.step;
+    const user = this.rec.header.nodes.findIndex(
+      (n, i) => n.inputs.includes(id) && (this.pulled[i] ?? NEVER) !== NEVER,
+    );
+    return user < 0 ? 0 : (this.pulled[user] ?? 0);
   }
 
   get length(): number {

@@ -1,9 +1,11 @@
 /** The stepper: panes around one store. Knows nothing of kernels or frames. */
+import { checkOf, type CheckMessage } from "./check";
 import { h } from "./dom";
 import type { Store } from "./state";
 import { beside, Steps } from "./step";
 import { apply, watch } from "./theme";
 import { bar } from "./view/bar";
+import { blame } from "./view/checker";
 import { caption } from "./view/caption";
 import type { Context, Pane } from "./view/context";
 import { graph } from "./view/graph";
@@ -24,12 +26,16 @@ export interface Stepper {
   readonly element: HTMLElement;
   /** The page around has other colours now; `dark` is what a frame was told. */
   recolour(dark: boolean | null): void;
+  /** What the kernel says of its check; null: there is no kernel any more. */
+  hear(message: CheckMessage | null): void;
   destroy(): void;
 }
 
 export interface Options {
   /** Esc with nothing left to close: give the focus back to the page around. */
   leave?(): void;
+  /** Ask the kernel for something of its check. */
+  ask?(action: "start" | "cancel"): void;
 }
 
 export function stepper(rec: Recording, store: Store, options: Options = {}): Stepper {
@@ -46,6 +52,7 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     shown: () => store.now.selected ?? steps.activeNode(store.now.step),
     select: (id) => store.set({ selected: id }),
     go: (step) => store.set({ step: steps.clamp(step), selected: null }),
+    ask: (action) => options.ask?.(action),
   };
   const move = (step: number) => {
     store.set({ playing: false, step: steps.clamp(step) });
@@ -153,15 +160,31 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     schedule();
   });
   const unwatch = watch(recolour);
+  const check = checkOf(rec);
+  // Nobody has stepped yet: begin where the trouble is.
+  const point = () => {
+    const { step, selected, playing } = store.now;
+    if (step === 0 && selected === null && !playing) blame(context);
+  };
+  check.on(() => {
+    steps.markChecks();
+    schedule();
+  });
   const sizes = new ResizeObserver(() => {
     for (const pane of panes) pane.resize?.();
   });
   sizes.observe(element);
   recolour();
+  point();
   render();
   tick();
 
   return {
+    hear(message) {
+      const before = check.blame;
+      check.hear(message);
+      if (before < 0) point();
+    },
     element,
     recolour(dark) {
       frameDark = dark;

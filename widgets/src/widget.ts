@@ -1,4 +1,5 @@
 /** The stepper as an anywidget view, for VBox, VS Code, Colab and marimo. */
+import type { CheckMessage } from "./check";
 import { h } from "./dom";
 import { KEYS, Store, type State } from "./state";
 import { stepper } from "./stepper";
@@ -8,8 +9,9 @@ interface Model {
   get(name: string): unknown;
   set(name: string, value: unknown): void;
   save_changes(): void;
-  on(name: string, callback: () => void): void;
-  off(name: string, callback: () => void): void;
+  on(name: string, callback: (message?: unknown) => void): void;
+  off(name: string, callback: (message?: unknown) => void): void;
+  send?(message: object): void;
 }
 
 interface RenderArgs {
@@ -28,7 +30,14 @@ export async function render({ model, el }: RenderArgs): Promise<() => void> {
   const rec = decode(await gunzip(ownBytes(bytes)));
   const read = () => Object.fromEntries(KEYS.map((key) => [key, model.get(key)])) as unknown as State;
   const store = new Store(read());
-  const view = stepper(rec, store);
+  const say = (message: object) => {
+    try {
+      model.send?.(message);
+    } catch {
+      // its comm is gone, or this page has no kernel: stepping goes on
+    }
+  };
+  const view = stepper(rec, store, { ask: (action) => say({ type: "check", action }) });
   el.replaceChildren(view.element);
 
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -50,7 +59,14 @@ export async function render({ model, el }: RenderArgs): Promise<() => void> {
     model.on(`change:${key}`, callback);
     return { key, callback };
   });
+  const told = (message?: unknown) => {
+    const { type, check } = (message ?? {}) as { type?: string; check?: CheckMessage };
+    if (type === "check") view.hear(check ?? null);
+  };
+  model.on("msg:custom", told);
+  say({ type: "hello" });
   return () => {
+    model.off("msg:custom", told);
     clearTimeout(timer);
     off();
     for (const { key, callback } of hear) model.off(`change:${key}`, callback);

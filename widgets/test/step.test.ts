@@ -152,7 +152,7 @@ function bare(pass: GoldenPass): Recording {
         shares: Array(n.shares).fill(0),
       })),
       sources: [],
-      view: { verdicts: { node: null, verdict: [] } },
+      view: { verdicts: { node: null, verdict: [] }, findings: [] },
     },
   } as unknown as Recording;
 }

@@ -222,6 +222,82 @@ describe("the inspector", () => {
   });
 });
 
+describe("the check beside the pass", () => {
+  const columns = (node: number, slot: number, scope: string, verdict: string) => ({
+    node: [node],
+    slot: [slot],
+    scope: [scope],
+    title: ["t"],
+    index: ["[0]"],
+    analytic: [2],
+    numeric: ["NaN"],
+    error: [0.5],
+    verdict: [verdict],
+    reason: [""],
+  });
+  const group = () => named("Check")?.closest('[role="group"]') ?? view.element.querySelector(".tv-checker");
+
+  it("offers nothing where no kernel has spoken, then a button, then how far it is", () => {
+    open("broadcast");
+    const button = view.element.querySelector<HTMLButtonElement>(".tv-checker button");
+    const bar = view.element.querySelector<HTMLProgressElement>(".tv-checker progress");
+    expect(button?.hidden).toBe(true);
+    view.hear({ state: "none", done: 0, total: 0 });
+    drawn();
+    expect(button?.hidden).toBe(false);
+    expect(button?.getAttribute("aria-label")).toBe("Check the gradients");
+    view.hear({ state: "running", done: 1, total: 4, kind: "ok", blame: -1, rows: columns(3, 0, "local", "ok") });
+    drawn();
+    expect(button?.getAttribute("aria-label")).toBe("Cancel the check");
+    expect([bar?.hidden, bar?.value, group()?.textContent]).toEqual([false, 0.25, "1 / 4"]);
+    view.hear(null);
+    drawn();
+    expect([button?.hidden, bar?.hidden]).toEqual([true, true]);
+  });
+
+  it("puts verdicts on the picture, into the timeline and into the inspector as they arrive", () => {
+    open("broadcast", { step: 3 });
+    view.hear({
+      state: "running",
+      done: 1,
+      total: 4,
+      kind: "mismatch",
+      blame: 3,
+      rows: columns(3, 0, "local", "mismatch"),
+    });
+    drawn();
+    expect(view.element.querySelector('[data-node="3"] .tv-verdict')?.getAttribute("data-sign")).toBe("bad");
+    expect(view.element.querySelector('[data-node="2"] .tv-verdict')).toBeNull();
+    view.hear({ state: "done", done: 4, total: 4, kind: "mismatch", blame: 3, rows: columns(2, -1, "global", "ok") });
+    drawn();
+    expect(view.element.querySelector('[data-node="2"] .tv-verdict')?.getAttribute("data-sign")).toBe("ok");
+    named("Go to the blamed node, (X + b) ** 2")?.click();
+    drawn();
+    expect(store.now.selected).toBe(3);
+    expect(panel()).toContain("its own rule: mismatch");
+    tab("Check");
+    expect(panel()).toContain("its own rule, for ");
+  });
+
+  it("goes to the blamed node by itself only where nobody has stepped yet", () => {
+    const blamed = {
+      state: "done",
+      done: 4,
+      total: 4,
+      kind: "mismatch",
+      blame: 3,
+      rows: columns(3, 0, "local", "mismatch"),
+    } as const;
+    open("broadcast", { step: 1 });
+    view.hear(blamed);
+    expect(store.now.step).toBe(1);
+    view.destroy();
+    open("broadcast");
+    view.hear(blamed);
+    expect([store.now.step, store.now.selected]).toEqual([3, 3]);
+  });
+});
+
 it("finds nodes by name, op and shape", () => {
   open("broadcast");
   const box = named("Find node") as HTMLInputElement;

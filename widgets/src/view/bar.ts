@@ -3,6 +3,7 @@ import { attribute, h, replace } from "../dom";
 import { shape } from "../format";
 import type { Granularity, Theme } from "../state";
 import { beside, shortTitle } from "../step";
+import { checker } from "./checker";
 import type { Context, Pane } from "./context";
 import { icon, type Icon } from "./icons";
 
@@ -103,6 +104,7 @@ export function bar(context: Context, actions: BarActions): Bar {
     ...SPEEDS.map((v) => h("option", { value: v }, `${v} ×`)),
   );
   const find = search(context);
+  const check = checker(context);
   const theme = button("Theme", "theme", () => {
     const at = THEMES.indexOf(store.now.theme);
     store.set({ theme: THEMES[(at + 1) % THEMES.length] ?? "auto" });
@@ -135,7 +137,15 @@ export function bar(context: Context, actions: BarActions): Bar {
       h("span", { class: "tv-gap" }),
     ],
     h("div", { class: "tv-segments", role: "group", "aria-label": "Granularity" }, ...segments),
-    ...[h("span", { class: "tv-gap" }), speed, h("span", { class: "tv-space" }), find.element, theme, help],
+    ...[
+      h("span", { class: "tv-gap" }),
+      speed,
+      h("span", { class: "tv-space" }),
+      check.element,
+      find.element,
+      theme,
+      help,
+    ],
   );
   element.addEventListener("focusout", (event) => {
     if (!stop.contains(event.relatedTarget as Node | null)) open(false);
@@ -180,6 +190,7 @@ export function bar(context: Context, actions: BarActions): Bar {
       const shown = context.shown();
       nodeBreak.hidden = shown < 0;
       nodeBreak.textContent = `${state.breakpoints.includes(shown) ? "Do not stop" : "Stop"} at node ${shortTitle(context.rec, shown)}`;
+      check.update();
       theme.title = `Theme: ${state.theme} (click for the next)`;
     },
   };

@@ -12,6 +12,8 @@ export interface Context {
   /** Show a node; null goes back to the active one. */
   select(id: number | null): void;
   go(step: number): void;
+  /** Ask the kernel for something of its check. */
+  ask(action: "start" | "cancel"): void;
 }
 
 /** One pane: an element, and how it follows the state. */

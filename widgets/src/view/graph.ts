@@ -1,5 +1,7 @@
 /** The picture: drawn once in Python; here only states, numbers and the window onto it change. */
+import { checkOf } from "../check";
 import { attribute, h } from "../dom";
+import { badges } from "./badges";
 import type { Context, Pane } from "./context";
 import { legend } from "./legend";
 import { parse, Picture } from "./picture";
@@ -71,8 +73,10 @@ export function graph(context: Context): GraphPane {
     event.stopPropagation();
   });
 
+  const judged = badges(checkOf(rec), picture);
   const update = () => {
     const { step, selected } = store.now;
+    judged();
     picture.select(selected);
     if (step !== shown) {
       const first = shown < 0;

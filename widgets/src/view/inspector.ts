@@ -1,4 +1,5 @@
 /** Everything about one node at one step, in six sections. */
+import { checkOf } from "../check";
 import { h, replace, type Child } from "../dom";
 import { number, shape } from "../format";
 import { expressionOf, shortTitle } from "../step";
@@ -77,7 +78,7 @@ export function inspector(context: Context): Pane {
     update() {
       const id = context.shown();
       const { step } = store.now;
-      const key = `${tab}|${id}|${step}`;
+      const key = `${tab}|${id}|${step}|${checkOf(rec).version}`;
       if (key === shown) return;
       const sameNode = shown.startsWith(`${tab}|${id}|`);
       shown = key;

@@ -1,4 +1,5 @@
 /** The slider over all steps, with what is worth stopping at above it and the rules below. */
+import { checkOf } from "../check";
 import { attribute, h, replace, s } from "../dom";
 import type { Mark } from "../step";
 import type { Context, Pane } from "./context";
@@ -30,6 +31,8 @@ export function timeline({ rec, steps, store }: Context): Pane {
   let dots: SVGCircleElement[] = [];
   let brackets: { group: { first: number; last: number }; line: SVGElement; label: SVGElement | null }[] = [];
   let pills: { mark: Mark; element: SVGGElement }[] = [];
+  const check = checkOf(rec);
+  let version = 0;
   const x = (k: number) => (n === 1 ? width / 2 : EDGE + ((width - 2 * EDGE) * k) / (n - 1));
 
   slider.addEventListener("input", () => store.set({ step: Number(slider.value) - 1, playing: false }));
@@ -91,6 +94,10 @@ export function timeline({ rec, steps, store }: Context): Pane {
         points = breakpoints.length ? JSON.stringify(breakpoints) : "";
         if (points || svg.querySelector(".tv-point")) draw();
       }
+      if (check.version !== version && width) {
+        version = check.version;
+        draw();
+      }
       if (step === shown) return;
       if (slider.value !== String(step + 1)) slider.value = String(step + 1);
       attribute(
@@ -123,7 +130,7 @@ export function timeline({ rec, steps, store }: Context): Pane {
 
 /** Which marks are drawn, and with which words: spelled out where all of a kind have room, else as icons; no two on one spot. */
 export function placed(marks: readonly Mark[], x: (k: number) => number): { mark: Mark; text: string }[] {
-  const rank = { nan: 0, check: 1, inf: 2, fork: 3, unbroadcast: 4, route: 5 };
+  const rank = { nan: 0, check: 1, inf: 2, finding: 3, fork: 4, unbroadcast: 5, route: 6 };
   const widthOf = (text: string) => (text ? Math.max(22, 14 + CHAR * text.length) : 22);
   const layout = (spelled: ReadonlySet<string>) => {
     const kept: { mark: Mark; text: string; from: number; to: number }[] = [];
@@ -157,8 +164,8 @@ function pill(mark: Mark, cx: number, text: string): SVGGElement {
     rx: PILL / 2,
   });
   const inside =
-    text || mark.kind === "fork"
-      ? s("text", { x: cx.toFixed(1), y: 15.5, "text-anchor": "middle" }, text || "Σ")
+    text || mark.kind === "fork" || mark.kind === "finding"
+      ? s("text", { x: cx.toFixed(1), y: 15.5, "text-anchor": "middle" }, text || (mark.kind === "fork" ? "Σ" : "!"))
       : glyph(mark.kind === "route" ? "route" : "unbroadcast", cx, 11);
   return s("g", { class: "tv-flag", "data-kind": mark.kind }, shape, inside, s("title", {}, mark.label));
 }

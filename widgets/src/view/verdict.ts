@@ -1,4 +1,5 @@
 /** What finite differences say of a node, in a chip and as a table. */
+import { BAD, checkOf, WORST, type Row } from "../check";
 import { h, type Child } from "../dom";
 import { count, number } from "../format";
 import { shortTitle, specialOf } from "../step";
@@ -6,65 +7,23 @@ import type { Recording } from "../wire";
 import type { Context } from "./context";
 import { icon, type Icon } from "./icons";
 
-export interface Row {
-  readonly node: number;
-  readonly slot: number;
-  readonly scope: string;
-  readonly title: string;
-  readonly index: string;
-  readonly analytic: number;
-  readonly numeric: number;
-  readonly error: number;
-  readonly verdict: string;
-  readonly reason: string;
-}
-
-const WORST = ["mismatch", "undefined", "nondeterministic", "input", "nonsmooth", "noise", "skipped", "ok"];
-const BAD = new Set(["mismatch", "undefined", "nondeterministic", "input"]);
 const MOST_ROWS = 60;
-
-const kept = new WeakMap<Recording, { gradients: Map<number, Row[]>; rules: Map<string, Row[]> }>();
-
-function table(rec: Recording): { gradients: Map<number, Row[]>; rules: Map<string, Row[]> } {
-  let found = kept.get(rec);
-  if (found) return found;
-  found = { gradients: new Map(), rules: new Map() };
-  const v = rec.header.view.verdicts;
-  const [nodes, slots, error] = [rec.column(v.node), rec.column(v.slot), rec.column(v.error)];
-  const [analytic, numeric] = [rec.column(v.analytic), rec.column(v.numeric)];
-  const put = <K>(map: Map<K, Row[]>, key: K, row: Row) => {
-    const list = map.get(key);
-    if (list) list.push(row);
-    else map.set(key, [row]);
-  };
-  for (let i = 0; i < nodes.length; i++) {
-    const row: Row = {
-      node: nodes[i] ?? -1,
-      slot: slots[i] ?? -1,
-      scope: v.scope[i] ?? "",
-      title: v.title[i] ?? "",
-      index: v.index[i] ?? "",
-      analytic: analytic[i] ?? NaN,
-      numeric: numeric[i] ?? NaN,
-      error: error[i] ?? NaN,
-      verdict: v.verdict[i] ?? "",
-      reason: v.reason[i] ?? "",
-    };
-    if (row.scope === "local") put(found.rules, `${row.node}:${row.slot}`, row);
-    else put(found.gradients, row.node, row);
-  }
-  kept.set(rec, found);
-  return found;
-}
 
 /** The rows that judge a node's whole gradient. */
 export function gradientRows(rec: Recording, node: number): Row[] {
-  return table(rec).gradients.get(node) ?? [];
+  return checkOf(rec).gradients.get(node) ?? [];
 }
 
 /** The rows that judge one op's rule for one operand. */
 export function ruleRows(rec: Recording, edge: string): Row[] {
-  return table(rec).rules.get(edge) ?? [];
+  return checkOf(rec).rules.get(edge) ?? [];
+}
+
+/** The rows that judge a node's own rule, operand by operand. */
+function ownRule(rec: Recording, id: number): { slot: number; rows: Row[] }[] {
+  return (rec.header.nodes[id]?.inputs ?? [])
+    .map((_, slot) => ({ slot, rows: ruleRows(rec, `${id}:${slot}`) }))
+    .filter(({ rows }) => rows.length > 0);
 }
 
 const at = (row: Row) => (row.index ? ` at ${row.index}` : "");
@@ -94,6 +53,9 @@ export function chip({ rec, steps, store }: Context, id: number): HTMLElement | 
       share < 0 ? `${what} in ∂` : `${what}, ${born ? "born" : "inherited"} in share ${place}`,
     );
   }
+  const wrong = whole ? ownRule(rec, id).flatMap((r) => r.rows.filter((row) => BAD.has(row.verdict))) : [];
+  if (wrong[0])
+    return make("err", "cross", `its own rule: ${wrong[0].verdict} · ${number(wrong[0].error, 2)}${at(wrong[0])}`);
   if (!rows.length) {
     const judged = gradientRows(rec, id).length > 0;
     return !whole && judged ? make("wait", "wait", `waits for ${waiting} share${waiting === 1 ? "" : "s"}`) : null;
@@ -113,8 +75,8 @@ export function chip({ rec, steps, store }: Context, id: number): HTMLElement | 
 
 /** A sign for the tab: all well, something wrong, or undecided. */
 export function sign(rec: Recording): string {
-  const { check_kind } = rec.header.view;
-  return check_kind === "" ? "" : check_kind === "ok" ? "✓" : BAD.has(check_kind) ? "✕" : "?";
+  const { kind } = checkOf(rec);
+  return kind === "" ? "" : kind === "ok" ? "✓" : BAD.has(kind) ? "✕" : "?";
 }
 
 function rowsTable(label: string, rows: Row[]): HTMLElement {
@@ -147,8 +109,10 @@ function rowsTable(label: string, rows: Row[]): HTMLElement {
 
 /** Every row that has to do with a node. */
 export function checkPane({ rec }: Context, id: number): HTMLElement {
-  const { check_kind, check_note } = rec.header.view;
-  if (!check_kind) return h("div", {}, h("p", { class: "tv-dim" }, check_note || "No check was run."));
+  const { kind, note, progress } = checkOf(rec);
+  const running = progress?.state === "running";
+  if (!kind)
+    return h("div", {}, h("p", { class: "tv-dim" }, running ? "The check is running." : note || "No check was run."));
   const node = rec.header.nodes[id];
   const parts: [string, string, Row[]][] = [];
   const name = shortTitle(rec, id, 24);
@@ -171,12 +135,23 @@ export function checkPane({ rec }: Context, id: number): HTMLElement {
     const from = shortTitle(rec, rec.share.consumer[share] ?? -1, 24);
     add(`share from ${from} `, "local: its rule alone, against differences of that op", ruleRows(rec, edge));
   }
+  for (const { slot, rows } of ownRule(rec, id)) {
+    const to = shortTitle(rec, node?.inputs[slot] ?? -1, 24);
+    add(`its own rule, for ${to} `, "local: the share that it sends there", rows);
+  }
   if (!parts.length) {
-    return h("div", {}, h("p", { class: "tv-dim" }, "This node receives no gradient, so there is nothing to check."));
+    const why =
+      node?.shares.length && progress && progress.state !== "done"
+        ? running
+          ? "The check has not come to this node yet."
+          : note
+        : "This node receives no gradient, so there is nothing to check.";
+    return h("div", {}, h("p", { class: "tv-dim" }, why));
   }
   return h(
     "div",
     {},
+    note && h("p", { class: "tv-dim" }, note),
     ...parts.map(([title, note, rows]) =>
       h("section", {}, h("h3", {}, title, h("span", {}, note)), rowsTable(title + note, rows)),
     ),

@@ -1,0 +1,93 @@
+"""The check beside an open stepper: verdicts arrive while other cells run, can be stopped, and are in what is exported."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from browser.book import wait_until
+
+DEEP = """\
+import numpy as np
+import tensorviz as tv
+rng = np.random.default_rng(0)
+x = tv.tensor(rng.normal(size=(8, 12)), requires_grad=True)
+h = x
+for _ in range(60):
+    W = tv.tensor(rng.normal(0, 0.29, size=(12, 12)), requires_grad=True)
+    h = np.tanh(h @ W) + h
+loss = (h * h).mean()
+trace = loss.backward()
+stepper = trace.show()
+stepper"""
+
+WRONG = """\
+import numpy as np
+import tensorviz as tv
+wrong = tv.custom_op("wrong_square", lambda a: a * a, lambda g, a: (g * a,))
+x = tv.tensor([0.5, -1.0, 2.0], requires_grad=True)
+h = x
+for k in range(20):
+    h = np.sin(h) + 0.1 * (wrong(h) if k == 12 else h)
+trace = h.sum().backward()
+"""
+
+
+def test_verdicts_arrive_while_another_cell_runs_can_be_stopped_and_are_exported(open_notebook):
+    book = open_notebook([DEEP, "print('another cell', sum(range(100)))"])
+    book.run_all()
+    stepper = book.debugger()
+    group = stepper.get_by_role("group", name="Check")
+    progress = group.get_by_role("progressbar", name="Check progress")
+    expect(progress).to_be_visible()
+    # The other cell has run, and the kernel answers, while the check goes on.
+    expect(stepper.locator(".tv-verdict[data-sign=ok]").first).to_be_attached()
+    expect(book.page.get_by_text("another cell 4950")).to_be_attached()
+    assert book.python("print(trace.report is not None and 'still running' in trace.report.notes[0])") == "True"
+    stepper.get_by_role("button", name="Next step").click()
+    expect(stepper).to_have_attribute("data-step", "1")
+
+    group.get_by_role("button", name="Cancel the check").click()
+    expect(progress).to_be_hidden()
+    said = book.python("print(trace.report.notes[0])")
+    assert re.fullmatch(r"\d+ of \d+ nodes checked so far: the check was cancelled\.", said)
+    done, total = (int(n) for n in re.findall(r"\d+", said)[:2])
+    assert 0 < done < total
+
+    # What is known goes into an export, with what is not.
+    assert book.python("page = trace.to_html(); from tensorviz.widgets.payload import payload; print(len(payload(trace)) > 0)") == "True"
+    book.python("nodes = {row.node for row in trace.report.rows}")
+    assert int(book.python("print(len(nodes))")) >= done
+
+    group.get_by_role("button", name="Check the gradients").click()
+    expect(progress).to_be_visible()
+    wait_until(lambda: book.python("print(trace.report.notes)") == "()", "the whole check", 90)
+    expect(progress).to_be_hidden()
+    expect(group.get_by_role("button", name="Check the gradients")).to_have_text("✓ Check")
+    assert book.python("print(trace.report.kind, trace.report.blame)") == "ok None"
+    stepper.get_by_role("button", name="Next step").click()
+    stepper.get_by_role("tab", name="Check").click()
+    expect(stepper.get_by_role("tabpanel")).to_contain_text("global: against differences of the whole pass")
+
+
+def test_the_stepper_goes_to_the_blamed_node_and_comes_back_to_it(open_notebook):
+    book = open_notebook([WRONG + "trace", "import ipywidgets\nipywidgets.VBox([trace.show()])"])
+    book.run(0)
+    goes_to_the_blamed_node(book.debugger(), book)
+    book.run(1)
+    plain = book.output(1).get_by_role("region", name="Backward pass debugger")
+    goes_to_the_blamed_node(plain, book)
+
+
+def goes_to_the_blamed_node(stepper, book):
+    expect(stepper.get_by_role("status")).to_contain_text("wrong_square")
+    blamed, here = book.python("print(trace.report.blame)"), stepper.get_attribute("data-step")
+    assert here not in (None, "0")
+    expect(stepper.locator(f'[data-node="{blamed}"][data-selected]')).to_be_attached()
+    expect(stepper.locator(".tv-heading")).to_contain_text("its own rule: mismatch")
+    stepper.get_by_role("button", name="First step").click()
+    expect(stepper).to_have_attribute("data-step", "0")
+    stepper.get_by_role("button", name="Go to the blamed node").click()
+    expect(stepper).to_have_attribute("data-step", here)
+    expect(stepper.locator(f'[data-node="{blamed}"] .tv-verdict[data-sign=bad]')).to_be_attached()
