@@ -282,6 +282,12 @@ class Trace:
 
         return replay(self, values or {}, dtype=dtype)
 
+    def rerun(self, values: Mapping[Any, npt.ArrayLike] | None = None, *, shares: Mapping[str, npt.ArrayLike] | None = None) -> Trace:
+        """A new record of the same graph, forward and backward, with some leaves or shares changed; see :func:`tensorviz.rerun.rerun`."""
+        from tensorviz.rerun import rerun
+
+        return rerun(self, values, shares=shares)
+
     def check(self, **options: Any) -> CheckReport:
         """Compare every gradient with finite differences; see :func:`tensorviz.checks.check`. The stepper shows the verdicts from then on."""
         from tensorviz.checks import check

@@ -25,14 +25,15 @@ SHOWING = {"views", "widgets", "display", "show", "wire", "program", "cli"}
 """What a person sees, and how it travels there."""
 
 FORBIDDEN = {
-    "arguments": {"trace", "replay", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
-    "errors": {"arguments", "trace", "replay", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
-    "trace": {"replay", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
+    "arguments": {"trace", "replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
+    "errors": {"arguments", "trace", "replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
+    "trace": {"replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
     "replay": {"checks", "findings", "lowering"} | SHOWING | LIBRARY - {"primitives"},
-    "engine": {"ops", "checks", "findings", "replay"} | SHOWING | LIBRARY,
-    "ops": {"trace", "checks", "findings", "replay"} | SHOWING | LIBRARY,
-    "nn": {"trace", "checks", "findings", "replay", "optim"} | SHOWING | COMPILER,
-    "optim": {"trace", "checks", "findings", "replay", "ops"} | SHOWING | COMPILER,
+    "rerun": {"checks", "findings", "lowering"} | SHOWING | LIBRARY - {"primitives"},
+    "engine": {"ops", "checks", "findings", "replay", "rerun"} | SHOWING | LIBRARY,
+    "ops": {"trace", "checks", "findings", "replay", "rerun"} | SHOWING | LIBRARY,
+    "nn": {"trace", "checks", "findings", "replay", "rerun", "optim"} | SHOWING | COMPILER,
+    "optim": {"trace", "checks", "findings", "replay", "rerun", "ops"} | SHOWING | COMPILER,
     "primitives": {"checks", "findings", "replay", "nn", "optim", "lowering"} | SHOWING - {"show"},
     "lowering": {"checks", "findings", "replay", "nn", "optim"} | SHOWING - {"show"},
     "checks": SHOWING | LIBRARY,
@@ -47,7 +48,7 @@ FORBIDDEN = {
 }
 """A part, and the parts that it must not import anywhere: not at load, not inside a function."""
 
-DOORS = {"replay", "checks", "findings", "views", "widgets", "wire", "display"}
+DOORS = {"replay", "rerun", "checks", "findings", "views", "widgets", "wire", "display"}
 """``trace`` alone may name these, inside its methods: ``trace.to_svg()`` is where people look for it."""
 
 ALLOWED_AT_TOP = {
