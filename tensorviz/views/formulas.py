@@ -244,9 +244,9 @@ def _numbers(nodes: Sequence[TraceNode], consumer: TraceNode, share: Share, rule
     """One entry of the share, and its calculation; no pieces where there is none that helps."""
     if not share.value.size or not share.local.size or share.value.dtype.kind not in "biuf":
         return (), ()
-    if share.summed_axes:
-        return (0,) * share.value.ndim, _sum((_number(x),) for x in _terms(share))
     index = _telling(share)
+    if share.summed_axes:
+        return index, _sum((_number(x),) for x in _terms(share, index))
     if share.route is not None and share.route.shape == share.value.shape:
         return index, _routed(float(share.route[index]), float(share.value[index]))
     values = _values(nodes, consumer, share)
@@ -262,16 +262,22 @@ def _numbers(nodes: Sequence[TraceNode], consumer: TraceNode, share: Share, rule
 
 
 def _telling(share: Share) -> tuple[int, ...]:
-    """The entry that is spelled out: a tie where there is one, else the first that was chosen, that is finite and not zero, else the first."""
-    if share.value.size == 1:
-        return (0,) * share.value.ndim
+    """The entry that is spelled out: a NaN where there is one, else an infinity, else a tie, else the largest; of several the first.
+
+    Of a share that was summed it is the first that is not zero: the strip that pictures of the sum begin with.
+    """
     flat = share.value.ravel()
+    size = np.abs(flat.astype(float, copy=False))
     route = share.route.ravel() if share.route is not None and share.route.shape == share.value.shape else None
-    useful = np.isfinite(flat) & (flat != 0) & (True if route is None else route > 0)
-    for wanted in (useful & (route < 1) if route is not None else None, useful, None if route is None else route > 0):
+    ties = None if route is None else (route > 0) & (route < 1) & (size > 0)
+    for wanted in (np.isnan(size), np.isinf(size), size > 0 if share.summed_axes else ties):
         if wanted is not None and wanted.any():
-            return tuple(int(i) for i in np.unravel_index(int(np.argmax(wanted)), share.value.shape))
-    return (0,) * share.value.ndim
+            return _unravelled(int(np.argmax(wanted)), share)
+    return _unravelled(int(np.argmax(size)), share)
+
+
+def _unravelled(position: int, share: Share) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(position, share.value.shape))
 
 
 def _routed(weight: float, value: float) -> Pieces:
@@ -282,9 +288,10 @@ def _routed(weight: float, value: float) -> Pieces:
     return (Piece(f"{word} · "), _number(value / weight))
 
 
-def _terms(share: Share) -> list[float]:
-    """The entries of the local share that add up to the first entry of the share."""
-    picked = tuple(slice(None) if axis in share.summed_axes else 0 for axis in range(share.local.ndim))
+def _terms(share: Share, index: tuple[int, ...]) -> list[float]:
+    """The entries of the local share that add up to one entry of the share."""
+    grown = share.local.ndim - share.value.ndim
+    picked = tuple(slice(None) if axis in share.summed_axes else index[axis - grown] for axis in range(share.local.ndim))
     return [float(x) for x in np.asarray(share.local[picked]).ravel()]
 
 

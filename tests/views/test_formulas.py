@@ -15,12 +15,12 @@ def test_a_matrix_product_is_written_out_for_one_entry_while_its_terms_are_few()
     trace = (a @ b).backward([[1.0], [-2.0]])
     to_a, to_b = (trace.node(t).shares[0] for t in (a, b))
     assert formula(trace, to_a).names == "∂(a @ b) @ b.T"
-    assert formula(trace, to_a).numbers == "∂a[0, 0] = 1 · 0.5 = 0.5"
-    assert formula(trace, to_b).numbers == f"∂b[0, 0] = 1 · 1 + 3 · ({MINUS}2) = {MINUS}5"
+    assert formula(trace, to_a).numbers == f"∂a[1, 1] = {MINUS}2 · 2 = {MINUS}4"
+    assert formula(trace, to_b).numbers == f"∂b[1, 0] = 2 · 1 + ({MINUS}4) · ({MINUS}2) = 10"
     w, m = tv.tensor(np.ones(6), requires_grad=True), tv.tensor(np.full((6, 3), 0.5), requires_grad=True)
     trace = (w @ m).backward([1.0, 2.0, 3.0])
     assert formula(trace, trace.node(w).shares[0]).numbers == "∂w[0] = 1 · 0.5 + 2 · 0.5 + 3 · 0.5 = 3"
-    assert formula(trace, trace.node(m).shares[0]).numbers == "∂m[0, 0] = 1 · 1 = 1"
+    assert formula(trace, trace.node(m).shares[0]).numbers == "∂m[0, 2] = 1 · 3 = 3"
     trace = (m.T @ w).backward([1.0, 2.0, 3.0])
     assert formula(trace, trace.node(w).shares[0]).numbers == "∂w[0] = 0.5 · 1 + 0.5 · 2 + 0.5 · 3 = 3"
 
@@ -69,7 +69,22 @@ def test_an_exponent_is_raised_and_its_brackets_stay_in_plain_text() -> None:
 def test_what_a_mean_divides_by_is_put_in() -> None:
     x = tv.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     trace = x.mean(axis=1).backward([1.0, 3.0])
-    assert formula(trace, trace.node("x").shares[0]).numbers == "∂x[0, 0] = 1 / 2 = 0.5"
+    assert formula(trace, trace.node("x").shares[0]).numbers == "∂x[1, 0] = 3 / 2 = 1.5"
+
+
+def test_the_entry_that_is_written_out_is_the_one_that_has_most_to_say() -> None:
+    x = tv.tensor([2.0, -8.0, 1.0], requires_grad=True)
+    trace = (x * x).backward([1.0, 1.0, 1.0])
+    assert formula(trace, trace.node("x").shares[0]).entry == "[1]"
+    for worst in (np.inf, np.nan):
+        trace = (x * np.array([3.0, -9.0, worst])).backward([1.0, 1.0, 1.0])
+        assert formula(trace, trace.node("x").shares[0]).entry == "[2]"
+    b = tv.tensor([0.0, 1.0], requires_grad=True)
+    trace = (b * np.array([[0.0, 2.0], [0.0, 5.0]])).sum().backward()
+    assert formula(trace, trace.node("b").shares[0]).numbers == "∂b[1] = 2 + 5 = 7"
+    b = tv.tensor([1.0, 1.0], requires_grad=True)
+    trace = (b * np.array([[1.0, 2.0], [3.0, np.inf]])).sum().backward()
+    assert formula(trace, trace.node("b").shares[0]).numbers == "∂b[1] = 2 + +∞ = +∞"
 
 
 def test_a_rule_that_is_no_formula_of_single_entries_stays_in_words() -> None:

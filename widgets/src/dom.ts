@@ -42,6 +42,13 @@ export function s<K extends keyof SVGElementTagNameMap>(
   return element;
 }
 
+/** A MathML element. */
+export function m(tag: string, attributes: Attributes = {}, ...children: Child[]): Element {
+  const element = document.createElementNS("http://www.w3.org/1998/Math/MathML", tag);
+  fill(element, attributes, children);
+  return element;
+}
+
 /** Set or remove; touches the element only where something changes. */
 export function attribute(element: Element, name: string, value: string | null): void {
   if (value === null) {

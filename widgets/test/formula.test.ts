@@ -19,10 +19,16 @@ describe("pieces", () => {
     expect([gradient?.className, value?.className]).toEqual(["tv-g", "tv-v"]);
   });
   it("set an exponent high, as one", () => {
-    const [, exponent, after] = runs(["vb", "V2", "T − 1", "t · c"]);
-    expect((exponent as Element).tagName).toBe("SUP");
-    expect((exponent as Element).textContent).toBe("^2 − 1");
+    const [power, after] = runs(["vb", "V2", "T − 1", "t · c"]);
+    expect((power as Element).firstElementChild?.localName).toBe("math");
+    const [base, exponent] = (power as Element).querySelector("msup")?.children ?? [];
+    expect([base?.textContent, exponent?.textContent]).toEqual(["b", "2−1"]);
     expect(after).toBe(" · c");
+  });
+  it("raise the last word of a text, or its bracket, and no more", () => {
+    expect(said(runs(["t2 · x", "T3"]).slice(0, 1))).toBe("2 · ");
+    const [before, power] = runs(["t(a + b)", "T2"]);
+    expect([before, (power as Element).textContent]).toEqual(["(a + b", ")2"]);
   });
   it("stay text, whatever is in them", () => {
     const [evil] = runs(["v<img src=x onerror=alert(1)>"]) as Element[];
@@ -43,9 +49,9 @@ describe("a share's formula", () => {
     const share = broadcast.header.nodes[1]?.shares[0] ?? -1;
     expect(shareRule(broadcast, share).textContent).toBe("∂b = Σaxis 0 ∂(X + b)∂b[0] = 2.2 + 8.2 = 10.4");
   });
-  it("takes the tie of a route", () => {
+  it("tells of the NaN among the entries of a route", () => {
     const routed = recording("routed");
-    expect([said(part(routed, 0, "entry")), said(part(routed, 0, "worked"))]).toEqual(["[0, 1]", "½ · 1"]);
+    expect([said(part(routed, 0, "entry")), said(part(routed, 0, "worked"))]).toEqual(["[1, 2]", "1 · NaN"]);
   });
   it("falls back on the op's own words where no formula has travelled", () => {
     expect([part(fork, 99, "rule"), said(ruleOf(fork, 99))]).toEqual([null, ""]);

@@ -6,7 +6,7 @@ import type { ArrayView, Recording } from "../wire";
 
 const MOST_COLUMNS = 16; // wider than the pane scrolls
 const MOST_ROWS = 12;
-const [FEW_ROWS, FEW_LETTERS] = [4, 20]; // what has room in a cell of the ledger
+const [FEW_ROWS, FEW_LETTERS] = [4, 16]; // what has room in a cell of the ledger
 const PICTURE = 96; // px of the longer side
 
 /** Rows and columns of the table of an array: the last axis runs to the right, all others down. */
@@ -158,11 +158,11 @@ export function brief(view: ArrayView | null): Child[] {
   if (view.data && view.size > 0 && rows <= FEW_ROWS) {
     const text = words(view.data);
     const wide = Math.max(...text.map((w) => w.length));
-    if ((wide + 1) * columns <= FEW_LETTERS) {
+    if ((wide + 2) * columns <= FEW_LETTERS) {
       const line = (r: number) => text.slice(r * columns, (r + 1) * columns).map((w) => w.padStart(wide));
       return rows === 1
-        ? [line(0).join(" ").trim()]
-        : [...Array(rows).keys()].map((r) => h("div", {}, line(r).join(" ")));
+        ? [line(0).join("  ").trim()]
+        : [...Array(rows).keys()].map((r) => h("div", {}, line(r).join("  ")));
     }
   }
   const [norm, ...strange] = stats(view).split(" · ");

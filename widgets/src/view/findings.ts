@@ -1,7 +1,9 @@
 /** What a teacher or an engineer would point at, root cause first. */
 import { h } from "../dom";
 import type { FindingEntry } from "../trace";
+import { shortTitle } from "../step";
 import type { Context } from "./context";
+import { icon } from "./icons";
 
 const SEVERE = new Set(["nan", "inf", "changed-outside"]);
 
@@ -26,6 +28,28 @@ function one({ select }: Context, finding: FindingEntry): HTMLElement {
       finding.remedy && h("p", {}, h("b", {}, "Do: "), finding.remedy),
       finding.source && h("p", { class: "tv-dim tv-mono tv-small" }, finding.source),
     ),
+  );
+}
+
+/** How much attention the findings want: none, some, or at once. */
+export function severity(rec: Context["rec"]): "" | "warn" | "err" {
+  const { findings } = rec.header.view;
+  return findings.some((f) => SEVERE.has(f.kind)) ? "err" : findings.length ? "warn" : "";
+}
+
+/** One line about the worst finding, from where it can be looked at. */
+export function alarm(context: Context, open: () => void): HTMLElement | null {
+  const worst = context.rec.header.view.findings.find((f) => SEVERE.has(f.kind));
+  if (!worst) return null;
+  const what = { nan: "NaN", inf: "An infinity" }[worst.kind];
+  const name = worst.node >= 0 ? shortTitle(context.rec, worst.node, 24) : "";
+  return h(
+    "div",
+    { class: "tv-alarm", role: "note" },
+    icon("cross"),
+    h("span", {}, what ? `${what} is born ${worst.phase}${name ? " in " : ""}` : `${worst.kind}${name ? ": " : ""}`),
+    name && h("button", { type: "button", class: "tv-quiet tv-mono", onclick: () => context.select(worst.node) }, name),
+    h("button", { type: "button", class: "tv-quiet", onclick: open }, "Why?"),
   );
 }
 

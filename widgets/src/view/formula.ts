@@ -1,5 +1,5 @@
 /** The rule of a share, as Python wrote it: in the user's names, and with the numbers of one entry. */
-import { h, type Child } from "../dom";
+import { h, m, type Child } from "../dom";
 import type { Recording } from "../wire";
 
 type Part = "left" | "rule" | "entry" | "worked" | "result";
@@ -9,18 +9,42 @@ const CLASS: Record<string, string> = { v: "tv-v", g: "tv-g" };
 /** Pieces as elements: the first character of each says what it is (t text, v value, g gradient), a capital one stands in an exponent. */
 export function runs(pieces: readonly string[]): Child[] {
   const out: Child[] = [];
-  let raised: HTMLElement | null = null;
+  let raised: Element | null = null;
   for (const piece of pieces) {
     const [kind = "t", text] = [piece[0], piece.slice(1)];
     const name = CLASS[kind.toLowerCase()];
-    const child = name ? h("span", { class: name }, text) : text;
     if (kind === kind.toLowerCase()) {
+      // What closes behind a power stays with it when the line breaks.
+      const closing = raised && !name ? (/^\S+/.exec(text)?.[0] ?? "") : "";
+      if (closing) (out.at(-1) as Element).append(closing);
       raised = null;
-      out.push(child);
-    } else if (raised) raised.append(child);
-    else out.push((raised = h("sup", {}, h("span", { class: "tv-hidden" }, "^"), child)));
+      out.push(name ? h("span", { class: name }, text) : text.slice(closing.length));
+      continue;
+    }
+    raised ??= powered(out);
+    raised.append(term(name, text));
   }
   return out;
+}
+
+/** A piece inside a power; an exponent is set close: `2−1`. */
+const term = (name: string | undefined, text: string) =>
+  m("mtext", { class: name }, text.replace(/ ?([−+·/]) ?/g, "$1"));
+
+/** Set what stands last as the base of a power; gives the place of its exponent. */
+function powered(out: Child[]): Element {
+  const last = out.pop() ?? "";
+  let base = m("mrow");
+  if (last instanceof Element) base = term(last.className, last.textContent ?? "");
+  else {
+    const text = String(last);
+    const name = /[\w.\]…]*$|\)$/.exec(text)?.[0] || text.slice(-1);
+    out.push(text.slice(0, text.length - name.length));
+    base = term(undefined, name);
+  }
+  const exponent = m("mrow");
+  out.push(h("span", { class: "tv-whole" }, m("math", {}, m("msup", {}, base, exponent))));
+  return exponent;
 }
 
 const kept = new WeakMap<Recording, Record<Part, ArrayLike<number>>>();

@@ -5,16 +5,17 @@ import { number, shape } from "../format";
 import { expressionOf, shortTitle } from "../step";
 import { array } from "./cells";
 import type { Context, Pane } from "./context";
-import { findingsOf, findingsPane } from "./findings";
+import { alarm, findingsOf, findingsPane, severity } from "./findings";
 import { ledger } from "./ledger";
 import { route } from "./route";
 import { pullRules, shareRule } from "./rule";
 import { savedCount, savedPane } from "./saved";
-import { listing, sourceNode, where } from "./source";
+import { listing, place, sourceNode } from "./source";
 import { unbroadcast } from "./unbroadcast";
-import { checkPane, chip, sign } from "./verdict";
+import { born, checkPane, chip, sign } from "./verdict";
 
 const TABS = ["Node", "Shares", "Saved values", "Check", "Source", "Findings"] as const;
+const [MOST_LINES, AHEAD] = [26, 12]; // of the source, and of these before the current one
 const ALL = 40; // rows of the ledger where it has the whole pane
 
 type Tab = (typeof TABS)[number];
@@ -34,24 +35,43 @@ export function inspector(context: Context): Pane {
         type: "button",
         role: "tab",
         "aria-label": name,
+        "data-level": name === "Findings" ? severity(rec) : null,
         id: `tv-tab-${uid}-${name[0]}${name.length}`,
         "aria-controls": panel.id,
         onclick: () => open(name),
       },
       name,
+      " ",
       extra,
     );
     return { name, button, extra };
   });
   const open = (name: Tab) => {
     tab = name;
+    if (name === "Findings") warned = true;
     shown = "";
     pane.update();
+    tabs.find((t) => t.name === name)?.button.scrollIntoView?.({ block: "nearest", inline: "nearest" });
   };
+  /** As in every row of tabs: the arrows go along it, and open. */
+  const along = (event: KeyboardEvent) => {
+    const at = TABS.indexOf(tab);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: TABS.length - 1 }[event.key];
+    if (to === undefined || event.shiftKey) return;
+    event.preventDefault();
+    const name = TABS[(to + TABS.length) % TABS.length] ?? tab;
+    open(name);
+    tabs.find((t) => t.name === name)?.button.focus();
+  };
+  let warned = false;
   const element = h(
     "div",
     { class: "tv-inspector" },
-    h("div", { class: "tv-tabs", role: "tablist", "aria-label": "Inspector" }, ...tabs.map((t) => t.button)),
+    h(
+      "div",
+      { class: "tv-tabs", role: "tablist", "aria-label": "Inspector", onkeydown: along },
+      ...tabs.map((t) => t.button),
+    ),
     panel,
   );
   let shown = "";
@@ -59,7 +79,7 @@ export function inspector(context: Context): Pane {
   const content = (id: number): Child[] => {
     switch (tab) {
       case "Node":
-        return nodePane(context, id);
+        return [warned ? null : alarm(context, () => open("Findings")), ...nodePane(context, id)];
       case "Shares":
         return [heading(context, id), ledger(context, id, ALL), ...sent(context, id)];
       case "Saved values":
@@ -85,17 +105,18 @@ export function inspector(context: Context): Pane {
       const total = rec.header.nodes[id]?.shares.length ?? 0;
       const counts: Record<Tab, string> = {
         Node: "",
-        Shares: ` ${steps.total(id, step)?.shares ?? 0} of ${total}`,
-        "Saved values": ` ${savedCount(context)}`,
-        Check: ` ${sign(rec)}`,
+        Shares: `${steps.total(id, step)?.shares ?? 0}/${total}`,
+        "Saved values": String(savedCount(context)),
+        Check: sign(rec),
         Source: "",
-        Findings: ` ${rec.header.view.findings.length}`,
+        Findings: String(rec.header.view.findings.length),
       };
       for (const { name, button, extra } of tabs) {
         const on = name === tab;
         button.setAttribute("aria-selected", String(on));
         if (extra.textContent !== counts[name]) extra.textContent = counts[name];
         if (on) panel.setAttribute("aria-labelledby", button.id);
+        button.tabIndex = on ? 0 : -1;
       }
       replace(panel, ...content(id));
       // Reading a scroll position makes the browser lay the page out at once, so it is only done where somebody scrolled.
@@ -135,7 +156,7 @@ function heading(context: Context, id: number): HTMLElement {
           : null,
       ),
     ),
-    chip(context, id),
+    born(context, id) ?? chip(context, id),
   );
 }
 
@@ -227,15 +248,21 @@ function leaf(context: Context, id: number): HTMLElement {
 
 function sourcePane(context: Context): HTMLElement {
   const { rec } = context;
-  const node = rec.header.nodes[sourceNode(context)];
+  const id = sourceNode(context);
+  const node = rec.header.nodes[id];
   const found = rec.header.sources[node?.source ?? -1];
   if (!node || !found) return h("p", { class: "tv-dim" }, "Where this node was made is not known.");
   const expression = expressionOf(rec, node);
   return h(
     "div",
     {},
-    h("p", {}, where(found), h("span", { class: "tv-dim tv-mono tv-small" }, ` ${found.file}`)),
+    h("p", {}, place(rec, id), h("span", { class: "tv-dim tv-mono tv-small" }, ` ${found.file}`)),
     expression && h("p", { class: "tv-mono" }, h("mark", {}, expression)),
-    h("div", { class: "tv-lines tv-long" }, ...listing(rec, found, 12, 12)),
+    h("div", { class: "tv-lines tv-long" }, ...listing(context, node.source, MOST_LINES, AHEAD)),
+    h(
+      "p",
+      { class: "tv-dim tv-small" },
+      "Click code to select the node it made; click again for the next turn of a loop.",
+    ),
   );
 }

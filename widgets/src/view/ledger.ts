@@ -1,12 +1,13 @@
 /** The shares of a node in order of arrival, with the running sum. */
 import { h, s, type Child } from "../dom";
-import { axes, shape } from "../format";
+import { axes } from "../format";
 import { shortTitle } from "../step";
 import type { Context } from "./context";
 import { brief } from "./cells";
 import { ruleOf, wrapped } from "./formula";
 
 const WIDTH = 84;
+const NARROW = 16; // letters of a rule that has room beside the numbers
 const FEW = 6; // rows beside other things: of a node that is used more often, those around the step are shown
 
 /** At most `most` rows, those around the step. */
@@ -51,7 +52,8 @@ export function ledger({ rec, steps, store }: Context, id: number, most = FEW): 
   const arrived = steps.total(id, step)?.shares ?? 0;
   const from = list.length <= most ? 0 : Math.max(0, Math.min(list.length - most, arrived - Math.ceil(most / 2)));
   const to = Math.min(list.length, from + most);
-  const columns = drawn ? 6 : 5;
+  const summing = list.length > 1; // one share is its own sum
+  const columns = 4 + Number(summing) + Number(drawn);
   const more = (count: number, where: string) =>
     count > 0 && h("tr", {}, h("td", { colspan: columns, class: "tv-dim" }, `… ${count} ${where}`));
   const rows = list.slice(from, to).map((share, at) => {
@@ -68,21 +70,27 @@ export function ledger({ rec, steps, store }: Context, id: number, most = FEW): 
     const reached = past
       ? brief(rec.array(rec.share.total[share] ?? -1))
       : [now ? h("span", { class: "tv-soon" }, "next step") : "…"];
-    return h(
+    const rule = ruleOf(rec, share);
+    // A rule that is long stands below, across all columns, so that the numbers keep their room.
+    const wide = rule.reduce<number>((n, part) => n + letters(part), 0) > NARROW;
+    const row = h(
       "tr",
-      { "data-when": when, "aria-current": now ? "step" : null },
+      { "data-when": when, "data-wide": wide ? "" : null, "aria-current": now ? "step" : null },
       h("td", {}, String(i + 1)),
       h("td", { class: "tv-from" }, h("code", {}, shortTitle(rec, consumer, 12)), h("small", {}, `slot ${slot}`)),
       h(
         "td",
         {},
         gate?.word ? `${gate.op} ${gate.word}` : (gate?.op ?? ""),
-        ...notes(ruleOf(rec, share), summed, now || past),
+        ...notes(wide ? [] : rule, summed, now || past),
       ),
       h("td", { class: "tv-n tv-g" }, ...(now || past ? brief(value) : [h("span", { class: "tv-soon" }, "to come")])),
-      h("td", { class: "tv-n" }, ...reached),
+      summing && h("td", { class: "tv-n" }, ...reached),
       drawn && h("td", { class: "tv-fall" }, past ? fall(i === 0 ? 0 : (totals[i - 1] ?? 0), totals[i] ?? 0, x) : null),
     );
+    if (!wide) return [row];
+    const below = h("td", { colspan: columns - 1 }, h("small", { class: "tv-mono" }, ...rule));
+    return [row, h("tr", { "data-when": when, class: "tv-below-row" }, h("td"), below)];
   });
   const head = ["#", "from", "rule"].map((w) => h("th", { scope: "col" }, w));
   const table = h(
@@ -96,11 +104,11 @@ export function ledger({ rec, steps, store }: Context, id: number, most = FEW): 
         {},
         ...head,
         h("th", { scope: "col", class: "tv-n" }, "share"),
-        h("th", { scope: "col", class: "tv-n" }, "running sum"),
+        summing && h("th", { scope: "col", class: "tv-n" }, "running sum"),
         drawn && h("th", { "aria-hidden": "true" }),
       ),
     ),
-    h("tbody", {}, more(from, "earlier"), ...rows, more(list.length - to, "later")),
+    h("tbody", {}, more(from, "earlier"), ...rows.flat(), more(list.length - to, "later")),
   );
   const so = steps.total(id, step);
   const whole = so !== null && so.shares === list.length;
@@ -113,7 +121,7 @@ export function ledger({ rec, steps, store }: Context, id: number, most = FEW): 
           h("span", {}, whole ? "all shares are in" : `so far; ${list.length - so.shares} to come`),
         )
       : null;
-  return h("section", { class: "tv-ledger-box" }, title, table, sum);
+  return h("section", { class: "tv-ledger-box" }, title, h("div", { class: "tv-scroll" }, table), sum);
 }
 
 function notes(formula: Child[], summed: readonly number[], arrived: boolean): Child[] {
@@ -122,6 +130,10 @@ function notes(formula: Child[], summed: readonly number[], arrived: boolean): C
     summed.length > 0 &&
       h("small", {}, `${arrived ? "" : "to be "}summed over `, h("span", { class: "tv-keep" }, `axes ${axes(summed)}`)),
   ];
+}
+
+function letters(part: Child): number {
+  return (part instanceof Node ? (part.textContent ?? "") : String(part)).length;
 }
 
 function fall(from: number, to: number, x: (v: number) => number): SVGSVGElement {
@@ -140,8 +152,4 @@ function fall(from: number, to: number, x: (v: number) => number): SVGSVGElement
     s("path", { class: "tv-from", d: `M${x(from).toFixed(1)},2V28` }),
     s("path", { class: "tv-to", d: `M${x(to).toFixed(1)},4V26` }),
   );
-}
-
-export function shapesOf(rec: Context["rec"], id: number): string {
-  return shape(rec.header.nodes[id]?.shape ?? []);
 }

@@ -1,45 +1,139 @@
-/** The user's lines, the current one lit, the expression that made the node marked. */
-import { h, replace, type Child } from "../dom";
+/** The user's lines: the current one lit, the expression that made the node marked, and every expression a way to its nodes. */
+import { add, h, replace, type Child } from "../dom";
 import type { SourceEntry } from "../trace";
 import type { Recording } from "../wire";
 import type { Context, Pane } from "./context";
 
-const [BEFORE, AFTER] = [2, 1]; // lines of context: four lines fit
+const LINES = 4; // of the strip, where the record knows as many
+const [LINE, HEAD] = [21, 27]; // px of one of them, and of what stands around
+const LETTER = 8.43; // px of a letter of 14 px monospace; only decides how far a long line is scrolled
+const BEFORE = 2;
 
-const kept = new WeakMap<Recording, Map<string, Map<number, string>>>();
+/** What the record knows of one file: its lines, and which sources lie on each. */
+interface Text {
+  readonly lines: Map<number, string>;
+  readonly at: Map<number, number[]>;
+}
+
+const kept = new WeakMap<Recording, { texts: Map<string, Text>; nodes: Map<number, number[]> }>();
+
+function known(rec: Recording) {
+  let found = kept.get(rec);
+  if (found) return found;
+  const nodes = new Map<number, number[]>();
+  rec.header.nodes.forEach((node, id) => {
+    if (node.source >= 0) nodes.set(node.source, [...(nodes.get(node.source) ?? []), id]);
+  });
+  found = { texts: new Map(), nodes };
+  kept.set(rec, found);
+  return found;
+}
+
+function textOf(rec: Recording, file: string): Text {
+  const { texts } = known(rec);
+  const there = texts.get(file);
+  if (there) return there;
+  const made: Text = { lines: new Map(), at: new Map() };
+  texts.set(file, made);
+  rec.header.texts[file]?.split("\n").forEach((line, i) => {
+    if (line.trim()) made.lines.set(i + 1, line);
+  });
+  rec.header.sources.forEach((source, index) => {
+    if (source.file !== file) return;
+    source.code.split("\n").forEach((line, i) => {
+      const k = source.line + i;
+      if ((made.lines.get(k) ?? "").length <= line.length) made.lines.set(k, line);
+      made.at.set(k, [...(made.at.get(k) ?? []), index]);
+    });
+  });
+  return made;
+}
 
 /** The lines of one file: all of them where its text has travelled, else those on which some node was made. */
 export function linesOf(rec: Recording, file: string): Map<number, string> {
-  const files = kept.get(rec) ?? new Map<string, Map<number, string>>();
-  kept.set(rec, files);
-  const known = files.get(file);
-  if (known) return known;
-  const lines = new Map<number, string>();
-  files.set(file, lines);
-  const text = rec.header.texts[file];
-  text?.split("\n").forEach((line, i) => {
-    if (line.trim()) lines.set(i + 1, line);
-  });
-  for (const source of rec.header.sources) {
-    if (source.file !== file) continue;
-    source.code.split("\n").forEach((line, i) => {
-      if ((lines.get(source.line + i) ?? "").length <= line.length) lines.set(source.line + i, line);
-    });
-  }
-  return lines;
+  return textOf(rec, file).lines;
 }
 
-/** A line with the part between two columns marked. */
-function lit(line: string, from: number, to: number): Child[] {
+/** The nodes that one expression made, oldest first. */
+export function madeBy(rec: Recording, source: number): readonly number[] {
+  return known(rec).nodes.get(source) ?? [];
+}
+
+/** Which execution of its expression made a node, and how many there were; null where there was one. */
+export function turn(rec: Recording, id: number): [number, number] | null {
+  const node = rec.header.nodes[id];
+  if (!node || node.kind !== "op") return null;
+  const alike = madeBy(rec, node.source).filter((i) => rec.header.nodes[i]?.op === node.op);
+  return alike.length > 1 ? [alike.indexOf(id) + 1, alike.length] : null;
+}
+
+export function ordinal(n: number): string {
+  const last = n % 10;
+  const end = n % 100 > 10 && n % 100 < 14 ? "th" : (["th", "st", "nd", "rd"][last] ?? "th");
+  return `${n}${end}`;
+}
+
+/** Columns that an expression takes of one line; null where they are not known. */
+function span(source: SourceEntry, k: number, line: string): [number, number] | null {
+  if (source.column < 0) return null;
+  const last = source.line + source.code.split("\n").length - 1;
+  return [k === source.line ? source.column : line.search(/\S/), k === last ? source.end_column : [...line].length];
+}
+
+/** A line in pieces: each belongs to the smallest expression around it, and what is current is marked. */
+function pieces(context: Context, k: number, line: string, file: string, current: number): Child[] {
+  const { rec } = context;
   const points = [...line];
-  const [a, b, c] = [points.slice(0, from), points.slice(from, to), points.slice(to)].map((p) => p.join(""));
-  return b ? [a, h("mark", {}, b), c] : [line];
+  const spans = (textOf(rec, file).at.get(k) ?? []).flatMap((index) => {
+    const source = rec.header.sources[index];
+    const at = source && span(source, k, line);
+    return at ? [{ index, from: at[0], to: at[1] }] : [];
+  });
+  const lit = spans.find((x) => x.index === current);
+  const cuts = [...new Set([0, points.length, ...spans.flatMap((x) => [x.from, x.to])])].sort((a, b) => a - b);
+  const seen = new Set<number>();
+  const mark = h("mark");
+  const out: Child[] = [];
+  cuts.slice(0, -1).forEach((from, i) => {
+    const to = cuts[i + 1] ?? from;
+    const words = points.slice(from, to).join("");
+    const over = spans.filter((x) => x.from <= from && x.to >= to).sort((a, b) => a.to - a.from - (b.to - b.from))[0];
+    const child = over ? expression(context, over.index, words, !seen.has(over.index)) : words;
+    if (over) seen.add(over.index);
+    if (!lit || lit.from > from || lit.to < to) out.push(child);
+    else {
+      if (!mark.childNodes.length) out.push(mark);
+      add(mark, [child]);
+    }
+  });
+  return out;
 }
 
-/** Where the marked part of the i-th line of a source starts and ends. */
-function span(source: SourceEntry, i: number, last: number, length: number): [number, number] {
-  if (source.column < 0) return [0, 0];
-  return [i === 0 ? source.column : 0, i === last ? source.end_column : length];
+/** A part of the code that leads to the nodes it made, one after the other. */
+function expression({ rec, store, select }: Context, index: number, words: string, first: boolean): Child {
+  const nodes = madeBy(rec, index);
+  if (!nodes.length || !words.trim()) return words;
+  const go = () => {
+    const at = nodes.indexOf(store.now.selected ?? -1);
+    select(nodes[(at + 1) % nodes.length] ?? null);
+  };
+  const ops = [...new Set(nodes.map((id) => rec.header.nodes[id]?.op))].join(", ");
+  return h(
+    "span",
+    {
+      class: "tv-expression",
+      role: "button",
+      tabindex: first ? "0" : "-1",
+      "aria-label": `Select ${ops}: ${words.trim()}${nodes.length > 1 ? `, ${nodes.length} nodes` : ""}`,
+      onclick: go,
+      onkeydown: (event: KeyboardEvent) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        go();
+      },
+    },
+    words,
+  );
 }
 
 export function fileName(file: string): string {
@@ -55,26 +149,32 @@ export function where(source: SourceEntry): string {
   return `${fileName(source.file)}, line ${source.line}${inside}`;
 }
 
-/** The lines of a source with some known lines before and after. */
-export function listing(rec: Recording, source: SourceEntry, ahead: number, behind: number): HTMLElement[] {
-  const known = linesOf(rec, source.file);
-  const own = source.code.split("\n");
-  const last = source.line + own.length - 1;
-  const numbers = [...known.keys()].sort((a, b) => a - b);
-  const before = numbers.filter((k) => k < source.line).slice(-ahead);
-  const after = numbers.filter((k) => k > last).slice(0, behind);
-  const row = (k: number, content: Child[], now: boolean) =>
-    h("div", { class: now ? "tv-line tv-now" : "tv-line" }, h("i", {}, String(k)), h("code", {}, ...content));
-  return [
-    ...before.map((k) => row(k, [known.get(k) ?? ""], false)),
-    ...own.map((line, i) => row(source.line + i, lit(line, ...span(source, i, own.length - 1, line.length)), true)),
-    ...after.map((k) => row(k, [known.get(k) ?? ""], false)),
-  ];
+/** Where a node was made, and in which turn of a loop. */
+export function place(rec: Recording, id: number): string {
+  const source = rec.header.sources[rec.header.nodes[id]?.source ?? -1];
+  if (!source) return "";
+  const nth = turn(rec, id);
+  return where(source) + (nth ? ` · ${ordinal(nth[0])} of ${nth[1]} times` : "");
 }
 
-/** How many lines a source has beyond its first. */
-function extra(source: SourceEntry): number {
-  return source.code.split("\n").length - 1;
+/** `count` known lines around a source, two before it where there are as many. */
+export function listing(context: Context, index: number, count: number, ahead = BEFORE): HTMLElement[] {
+  const source = context.rec.header.sources[index];
+  if (!source) return [];
+  const { lines } = textOf(context.rec, source.file);
+  const own = source.code.split("\n").length;
+  const numbers = [...lines.keys()].sort((a, b) => a - b);
+  const at = numbers.findIndex((k) => k >= source.line);
+  const first = Math.max(0, Math.min(at - Math.max(0, Math.min(ahead, count - own - 1)), numbers.length - count));
+  return numbers.slice(first, first + count).map((k) => {
+    const now = k >= source.line && k < source.line + own;
+    return h(
+      "div",
+      { class: now ? "tv-line tv-now" : "tv-line" },
+      h("i", {}, String(k)),
+      h("code", {}, ...pieces(context, k, lines.get(k) ?? "", source.file, now ? index : -1)),
+    );
+  });
 }
 
 /** The node whose line is shown: the op whose rule runs, or the selected one. */
@@ -88,19 +188,42 @@ export function sourceNode({ rec, steps, store }: Context): number {
 export function source(context: Context): Pane {
   const { rec } = context;
   const head = h("div", { class: "tv-source-head" });
-  const body = h("div", { class: "tv-lines" });
+  const body = h("div", { class: "tv-lines", tabindex: "-1" });
   const element = h("div", { class: "tv-source", role: "group", "aria-label": "Source lines" }, head, body);
+  // As many lines as the longest text of this record has, up to four: the height never changes while stepping.
+  const files = [...new Set(rec.header.sources.map((s) => s.file))];
+  const rows = Math.min(LINES, Math.max(1, ...files.map((file) => linesOf(rec, file).size)));
+  element.style.height = `${rows * LINE + HEAD}px`;
   let shown = -2;
+  let width = 0;
+  let moved = false;
+  /** Scroll a long line to its expression; a line that fits is left alone, since scrolling makes the browser lay out at once. */
+  const reveal = () => {
+    const found = rec.header.sources[shown];
+    const room = Math.floor((width - 70) / LETTER);
+    const from = found && width > 0 ? Math.min(found.column - 6, found.end_column - room) : 0;
+    if (from > 0 || moved) body.scrollLeft = Math.max(0, from) * LETTER;
+    moved = from > 0;
+  };
   return {
     element,
     update() {
-      const node = rec.header.nodes[sourceNode(context)];
-      const index = node?.source ?? -1;
+      const id = sourceNode(context);
+      const index = rec.header.nodes[id]?.source ?? -1;
+      const words = index >= 0 ? `Source · ${place(rec, id)}` : "Source · not known for this node";
+      if (head.textContent !== words) head.textContent = words;
       if (index === shown) return;
       shown = index;
-      const found = rec.header.sources[index];
-      head.textContent = found ? `Source · ${where(found)}` : "Source · not known for this node";
-      replace(body, ...(found ? listing(rec, found, Math.max(0, BEFORE - extra(found)), AFTER) : []));
+      // The focus stays in the code while somebody walks through it by keyboard.
+      const focused = body.contains(document.activeElement) ? document.activeElement?.getAttribute("aria-label") : null;
+      replace(body, ...listing(context, index, rows));
+      if (focused)
+        [...body.querySelectorAll<HTMLElement>("[tabindex='0']")].find((e) => e.ariaLabel === focused)?.focus();
+      reveal();
+    },
+    resize() {
+      width = body.clientWidth;
+      reveal();
     },
   };
 }

@@ -28,6 +28,20 @@ function ownRule(rec: Recording, id: number): { slot: number; rows: Row[] }[] {
 
 const at = (row: Row) => (row.index ? ` at ${row.index}` : "");
 
+/** A chip for a node in whose value NaN or an infinity first appears; null for others, and where a share has more to say. */
+export function born({ rec, steps, store }: Context, id: number): HTMLElement | null {
+  const node = rec.header.nodes[id];
+  const value = rec.array(node?.value ?? -1);
+  const here = specialOf(value);
+  if (!node || !value || !here || (store.now.selected === null && steps.shareAt(store.now.step) >= 0)) return null;
+  if (here === "inf" && node.kind === "constant") return null; // a mask
+  const given = node.inputs.map((i) => specialOf(rec.array(rec.header.nodes[i]?.value ?? -1)));
+  if (given.includes("nan") || given.includes(here)) return null;
+  const { nan, posinf, neginf } = value.stats;
+  const what = nan ? `${count(nan)} NaN` : `${count(posinf + neginf)} ${neginf ? "−∞" : "+∞"}`;
+  return h("span", { class: "tv-chip tv-err" }, icon("cross"), `${what} born here`);
+}
+
 /** One chip for a node at a step: of its whole gradient once all shares are in, of the share of the step before. */
 export function chip({ rec, steps, store }: Context, id: number): HTMLElement | null {
   const { step, selected } = store.now;

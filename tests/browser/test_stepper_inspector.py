@@ -1,0 +1,149 @@
+"""The inspector in a real browser, offline: nothing is cut off, what is wrong is pointed at, code and nodes lead to each other."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+import tensorviz as tv
+from tensorviz.trace import Trace
+
+
+def matrices() -> Trace:
+    W = tv.tensor([[0.25, -0.5], [1.125, 0.75], [-2.5, 0.125]], requires_grad=True)
+    h = np.tanh(W)
+    L = (h * W).sum() + (h**3).sum()
+    return L.backward()
+
+
+def strange() -> Trace:
+    x = tv.tensor([1.0, 0.0, 4.0, -1.0], requires_grad=True)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        s = np.sqrt(x)
+        L = (np.log(s) * x).sum()
+        return L.backward()
+
+
+def unrolled() -> Trace:
+    w = tv.tensor(0.5, requires_grad=True)
+
+    def cell(h, x):
+        return np.tanh(w * h + x)
+
+    h = tv.tensor(0.25)
+    for t in range(5):
+        h = cell(h, 0.3 * t)
+    L = h * h
+    return L.backward()
+
+
+@pytest.fixture
+def show(open_page, tmp_path):
+    """``show(trace, step=..., width=...)``: the trace's page, open; gives the stepper by its accessible name."""
+    count = 0
+
+    def show_(trace: Trace, *, width: int = 1280, color_scheme: str = "light", **options) -> Locator:
+        nonlocal count
+        count += 1
+        path = tmp_path / f"page{count}.html"
+        trace.to_html(path, **options)
+        page: Page = open_page(path, width=width, color_scheme=color_scheme)
+        return page.get_by_role("region", name="Backward pass debugger")
+
+    return show_
+
+
+def fits(element: Locator) -> None:
+    """Nothing of an element stands beyond its right edge."""
+    inner, outer = element.evaluate("e => [e.scrollWidth, e.clientWidth]")
+    assert inner <= outer, f"{inner - outer} px are cut off"
+
+
+@pytest.mark.parametrize("width", [1280, 900, 813])
+def test_tabs_and_ledger_have_room(show, width):
+    trace = matrices()
+    last = next(k for k, s in reversed(list(enumerate(trace.steps))) if s.kind == "accumulate")
+    stepper = show(trace, width=width, step=last)
+    fits(stepper.get_by_role("tablist", name="Inspector"))
+    ledger = stepper.get_by_role("table", name=re.compile("^Ledger"))
+    expect(ledger.get_by_role("columnheader", name="running sum")).to_be_visible()
+    fits(ledger.locator(".."))
+    sums = ledger.locator("tbody tr[data-when='now'] td.tv-n")
+    left, right = sums.nth(0).bounding_box(), sums.nth(1).bounding_box()
+    words = sums.nth(1).evaluate("e => { const r = document.createRange(); r.selectNodeContents(e); return r.getBoundingClientRect().x; }")
+    assert words - (left["x"] + left["width"]) >= 10, "share and running sum touch"
+    assert right["x"] + right["width"] <= stepper.get_by_role("tabpanel").evaluate("e => e.getBoundingClientRect().right")
+
+
+def test_a_nan_is_pointed_at_from_the_first_step(show):
+    stepper = show(strange())
+    findings = stepper.get_by_role("tab", name="Findings")
+    expect(findings).to_have_attribute("data-level", "err")
+    note = stepper.get_by_role("note")
+    expect(note).to_contain_text("is born")
+    note.get_by_role("button", name="s", exact=True).click()
+    expect(stepper.get_by_role("tabpanel")).to_contain_text("1 NaN born here")
+    note.get_by_role("button", name="Why?").click()
+    expect(findings).to_have_attribute("aria-selected", "true")
+    stepper.get_by_role("tab", name="Node", exact=True).click()
+    expect(note).to_have_count(0)
+    expect(show(matrices()).get_by_role("tab", name="Findings")).not_to_have_attribute("data-level", "err")
+
+
+def test_the_tabs_are_walked_with_the_arrows(show):
+    stepper = show(matrices())
+    stepper.get_by_role("tab", name="Node", exact=True).focus()
+    for name in ("Shares", "Saved values", "Check", "Source", "Findings", "Node"):
+        stepper.page.keyboard.press("ArrowRight")
+        expect(stepper.get_by_role("tab", name=name, exact=True)).to_be_focused()
+        expect(stepper.get_by_role("tab", name=name, exact=True)).to_have_attribute("aria-selected", "true")
+    expect(stepper).to_have_attribute("data-step", "0")
+
+
+def test_an_exponent_is_set_as_one_and_large_enough_to_read(show):
+    trace = matrices()
+    node = trace.nodes[next(n.id for n in trace.nodes if n.op == "pow")]
+    step = next(k for k, s in enumerate(trace.steps) if s.kind == "accumulate" and s.share.consumer == node.id)
+    stepper = show(trace, step=step)
+    powers = stepper.get_by_role("tabpanel").locator("msup")
+    sizes = powers.evaluate_all("es => es.map(e => [...e.children].map(c => [c.textContent, parseFloat(getComputedStyle(c).fontSize)]))")
+    assert sizes
+    for base, exponent in sizes:
+        assert base[0] == "h" or float(base[0].strip("()").replace("−", "-"))
+        assert exponent[0] == "3−1"
+        assert 12 <= exponent[1] < base[1]
+
+
+def test_code_leads_to_its_nodes_and_nodes_to_their_code(show):
+    stepper = show(unrolled())
+    strip = stepper.get_by_role("group", name="Source lines")
+    stepper.get_by_label("Computation graph").get_by_role("button", name=re.compile("^tanh")).first.focus()
+    stepper.page.keyboard.press("Enter")
+    expect(strip.locator("mark")).to_have_text("np.tanh(w * h + x)")
+    expect(strip).to_contain_text("1st of 5 times")
+    code = strip.locator(".tv-now").get_by_role("button", name=re.compile("^Select add: .*5 nodes$")).first
+    code.click()
+    expect(strip).to_contain_text("1st of 5 times")
+    expect(strip.locator("mark")).to_have_text("w * h + x")
+    again = strip.locator(".tv-now").get_by_role("button", name=re.compile("^Select add")).first
+    again.focus()
+    stepper.page.keyboard.press("Enter")
+    expect(strip).to_contain_text("2nd of 5 times")
+
+
+def test_a_long_line_is_scrolled_to_its_expression(show):
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    a_rather_long_name_for_a_result = (np.exp(x) + np.exp(x * 2.0) + np.exp(x * 3.0) + np.exp(x * 4.0)).sum() + np.log(x).sum() + np.sqrt(x).sum()
+    trace = a_rather_long_name_for_a_result.backward()
+    node = next(n.id for n in trace.nodes if n.op == "sqrt")
+    stepper = show(trace, width=900, step=next(k for k, s in enumerate(trace.steps) if s.kind == "pull" and s.node == node))
+    strip = stepper.get_by_role("group", name="Source lines")
+    expect(strip.locator("mark")).to_have_text("np.sqrt(x)")
+    mark, pane = strip.locator("mark").bounding_box(), strip.bounding_box()
+    assert pane["x"] + 40 <= mark["x"]
+    assert mark["x"] + mark["width"] <= pane["x"] + pane["width"]
