@@ -91,7 +91,7 @@ class Lowered:
         """The record with the lines of source that made the original, and its names."""
         values = {tensors[-1]._uid for tensors in self._nodes if tensors}
         source = self._sources
-        nodes = tuple([replace(n, source=source.get(n.uid) if n.uid in values else within(source.get(n.uid), n.label)) for n in data.nodes])
+        nodes = tuple([replace(n, source=source.get(n.uid) if n.uid in values else within(source.get(n.uid))) for n in data.nodes])
         return replace(data, nodes=nodes, sources=self.original.sources)
 
     @cached_property

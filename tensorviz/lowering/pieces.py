@@ -15,8 +15,8 @@ from tensorviz.errors import LoweringError
 
 Shape = tuple[int, ...]
 
-MOST = 2**25
-"""Elements of the largest value that a lowering may make: 256 MiB of float64. A product of matrices is written out in full here."""
+MOST = 2**24
+"""Elements of the largest value that a lowering may make: 128 MiB of float64. A product of matrices is written out in full here."""
 
 FEW = 8
 """Positions up to which elements are picked one by one, with index and stack; more of them by comparing positions."""

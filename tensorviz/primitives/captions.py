@@ -13,9 +13,9 @@ from tensorviz.trace import Source
 Shape = tuple[int, ...]
 
 
-def within(source: Source | None, label: str) -> Source | None:
-    """The line of source behind one primitive of many: the line alone, since its expression is what all of them make together."""
-    return None if source is None else replace(source, column=-1, end_column=-1, code=f"{source.code}\n# in primitives: {label}")
+def within(source: Source | None) -> Source | None:
+    """The line of source behind one primitive of many, with no part of it marked: its expression is what all of them make together."""
+    return None if source is None else replace(source, column=0, end_column=0)
 
 
 def listed(shape: Sequence[int]) -> str:

@@ -133,22 +133,27 @@ class GradGraph:
     def _shown(self, node: TraceNode, made: GradStep | None) -> TraceNode:
         if made is None:
             return replace(node, requires_grad=False, source=node.source or self._origins.get(node.id))
-        return replace(node, requires_grad=False, source=within(self.origin(made.rule), node.label), name=made.tensor._current().name)
+        return replace(node, requires_grad=False, source=within(self.origin(made.rule)), name=made.tensor._current().name)
 
     def _caption(self, made: GradStep, node: TraceNode, nodes: Sequence[TraceNode]) -> str:
         rule = made.rule
         what = told(node.op, node.label, node.params, [nodes[i].shape for i in node.inputs], node.shape)
         becomes = f"; this is {node.name}" if node.name else ""
         if made.slot is None:
-            return f"{self._called(rule)} is used more than once, so its shares add: {what}{becomes}."
+            return f"{self._title(rule) or self._called(rule)} is used more than once, so its shares add: {what}{becomes}."
         assert rule.op is not None
-        operand = rule.inputs[made.slot]
-        return f"Rule of {self._called(rule)} for {self._called(operand, rule.op.slot_name(made.slot))}: {what}{becomes}."
+        operand = self._title(rule.inputs[made.slot]) or (rule.op.slot_name(made.slot) if len(rule.inputs) > 1 else "")
+        return f"Rule of {self._called(rule)}{f' for {operand}' if operand else ''}: {what}{becomes}."
 
-    def _called(self, node: Node, otherwise: str = "") -> str:
-        op = "" if node.op is None else node.op.label if node.op.label.isidentifier() or " " in node.op.label else node.op.name
+    def _called(self, node: Node) -> str:
+        """A node in words: its op and its name, or where it has none the group that it is in."""
         title = self._title(node)
-        return f"{op} ({title})" if op and title and not otherwise else title or otherwise or op or "a leaf"
+        if node.op is None:
+            return title or "a leaf"
+        label = node.op.label
+        op = label if label.isidentifier() or " " in label else node.op.name
+        group = node.scope.rpartition("/")[2]
+        return f"{op} ({title})" if title else f"{op} in {group}" if group else op
 
     def show(self, **options: Any) -> Any:
         """The stepper, from the seed to the gradients, one primitive at a time. Options are those of ``trace.show``."""
@@ -233,7 +238,7 @@ def _run(node: Node, totals: dict[Node, Tensor], names: dict[int, str]) -> list[
     steps: list[GradStep] = []
     known = {totals[node]._current()}
     title = node.name or names.get(node.uid) or op.name
-    with scope(f"∂{title}"):
+    with scope(f"∂{node.scope or title}"):
         try:
             shares = op.pull_recorded(node, totals[node], _wrap, _extras(node))
         except Exception as error:

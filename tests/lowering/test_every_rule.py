@@ -97,3 +97,13 @@ def test_float32_stays_float32_in_the_lowered_graph(name: str):
             lowered = lower(y)
         wide = {n.op for n in lowered.trace_of_forward.nodes if n.dtype == "float64" and not n.weak}
         assert wide == set()
+
+
+@pytest.mark.parametrize("name", ["softmax", "cross_entropy", "layer_norm", "conv2d", "attention", "max", "einsum", "sort", "logsumexp"])
+def test_a_lowered_pass_agrees_with_finite_differences_at_every_node(name: str):
+    op = REGISTRY[name]
+    for operands, params in calls(op)[:3]:
+        made = [tv.tensor(x, requires_grad=True) if has_gradient(op, i, x) else x for i, x in enumerate(operands)]
+        y = op(*made, **params)
+        if y.size:
+            assert lower(y).backward(np.random.default_rng(0).standard_normal(y.shape)).check().ok

@@ -154,3 +154,81 @@ def test_a_node_that_is_not_in_the_graph_is_refused_with_the_names():
     counts = p.recompute_counts(p.mul(x, 2.0))
     with pytest.raises(KeyError, match="Names: x"):
         counts["nobody"]
+
+
+# ---- counted one by one -----------------------------------------------------------------------------------------
+
+
+class Lazy:
+    """Computes every element when it is asked for, keeps nothing but what is staged, and counts."""
+
+    def __init__(self, trace: tv.Trace) -> None:
+        self.trace = trace
+        self.asked = [np.zeros(n.shape, int) for n in trace.nodes]
+        self.computed = [np.zeros(n.shape, int) for n in trace.nodes]
+        self.kept: set[tuple[int, tuple[int, ...]]] = set()
+
+    def ask(self, i: int, at: tuple[int, ...]) -> None:
+        node = self.trace.nodes[i]
+        self.asked[i][at] += 1
+        if node.is_leaf or (i, at) in self.kept:
+            return
+        self.computed[i][at] += 1
+        if node.op == "stage":
+            self.kept.add((i, at))
+        for operand, place in self.sources(node, at):
+            self.ask(operand, place)
+
+    def sources(self, node: tv.TraceNode, at: tuple[int, ...]) -> Any:
+        """The elements of the operands that one element is made of."""
+        first = self.trace.nodes[node.inputs[0]]
+        params = node.params
+        if node.op == "reshape":
+            yield first.id, np.unravel_index(np.ravel_multi_index(at, node.shape) if at else 0, first.shape) if first.shape else ()
+        elif node.op == "permute":
+            yield first.id, tuple(at[params["order"].index(k)] for k in range(len(at)))
+        elif node.op == "expand":
+            yield first.id, tuple(0 if n == 1 else k for n, k in zip(first.shape, at[len(at) - len(first.shape) :], strict=True))
+        elif node.op.startswith("reduce_"):
+            for popped in np.ndindex(first.shape[: params["pop"]]):
+                yield first.id, (*popped, *at)
+        elif node.op == "pad_zeros":
+            place = tuple(k - left for k, left in zip(at, params["pads"][::2], strict=True))
+            if all(0 <= k < n for k, n in zip(place, first.shape, strict=True)):
+                yield first.id, place
+        elif node.op == "shrink":
+            yield first.id, tuple(k + o for k, o in zip(at, params["offsets"], strict=True))
+        elif node.op == "stack_front":
+            yield node.inputs[at[0]], at[1:]
+        elif node.op == "index":
+            yield first.id, (params["j"], *at)
+        else:
+            for i in node.inputs:
+                yield i, at if self.trace.nodes[i].shape else ()
+
+
+@pytest.mark.parametrize("staged", [False, True], ids=["nothing staged", "every result staged"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, w: (x @ w).sum(),
+        lambda x, w: tv.softmax(x @ w, axis=1)[0, 1],
+        lambda x, w: tv.concatenate([x[:, 1:], w[:2]]).mean() * x[1, 1],
+        lambda x, w: np.stack([x[0], w[:, 1]]).max(),
+        lambda x, w: np.maximum(x, w.T).sum() + np.max(x) * np.pad(w, 1)[1:3].sum(),
+    ],
+    ids=["product", "softmax", "concatenate", "stack", "max and pad"],
+)
+def test_the_counts_are_those_of_a_program_that_computes_each_element_when_it_is_asked_for(f: Any, staged: bool):
+    rng = np.random.default_rng(0)
+    lowered = tv.lower(f(leaf(rng.standard_normal((2, 3))), leaf(rng.standard_normal((3, 2)))), stage=staged)
+    graph = lowered.grad_graph()
+    counts = graph.counts()
+    lazy = Lazy(graph.trace)
+    for root in graph.trace.roots:
+        for at in np.ndindex(graph.trace.nodes[root].shape):
+            lazy.ask(root, at)
+    for row in counts.rows:
+        np.testing.assert_array_equal(np.broadcast_to(row.uses, row.shape), lazy.asked[row.id], err_msg=f"{row.op} {row.id}")
+        np.testing.assert_array_equal(np.broadcast_to(row.computed, row.shape), lazy.computed[row.id], err_msg=f"{row.op} {row.id}")
+    assert counts.work == sum(int(c.sum()) for c in lazy.computed)
