@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tensorviz.engine.op import REGISTRY
+from tensorviz.arguments import mapping, shown
+from tensorviz.engine.op import FAILURES, REGISTRY, explained
 from tensorviz.errors import DTypeError, ReplayError, ShapeError
 from tensorviz.trace import Array, Trace
 
@@ -30,8 +31,10 @@ def replay(trace: Trace, values: Mapping[Any, npt.ArrayLike], *, dtype: npt.DTyp
     >>> float(replay(trace, {"x": [3.0, 4.0]}))
     25.0
     """
-    root = trace.roots[0]
-    return np.array(replay_nodes(trace, values, dtype=dtype)[root])
+    found = replay_nodes(trace, values, dtype=dtype)
+    if not trace.roots:
+        raise ReplayError("replay: this trace has no root, so there is no value to give")
+    return np.array(found[trace.roots[0]])
 
 
 def replay_nodes(trace: Trace, values: Mapping[Any, npt.ArrayLike], *, dtype: npt.DTypeLike | None = None) -> list[Array]:
@@ -43,6 +46,7 @@ def replay_nodes(trace: Trace, values: Mapping[Any, npt.ArrayLike], *, dtype: np
     >>> [v.tolist() for v in replay_nodes(trace, {"x": [3.0, 4.0]})]
     [[3.0, 4.0], [9.0, 16.0], 25.0]
     """
+    mapping("replay", "its first argument", values, "{'W': array} (keys: Tensors, names or ids)")
     program = Program(trace.nodes, dtype=dtype)
     replaced = {}
     for key, value in values.items():
@@ -93,7 +97,10 @@ class Program:
         if any(n.kind == "op" and n.op not in REGISTRY for n in nodes):
             # a trace from a file may hold primitives, whose ops are registered when they are first used
             from tensorviz import primitives  # noqa: F401
-        self.dtype = None if dtype is None else np.dtype(dtype)
+        try:
+            self.dtype = None if dtype is None else np.dtype(dtype)
+        except TypeError as error:
+            raise DTypeError(f"replay: dtype= is a float type, got {shown(dtype)} ({error})") from None
         if self.dtype is not None and self.dtype.kind != "f":
             raise DTypeError(f"replay: dtype= is a float type, got {self.dtype}")
         self._forwards: dict[int, Callable[..., Any]] = {}
@@ -146,7 +153,16 @@ class Program:
         forward = self._forwards.get(i)
         if forward is None:
             forward = self._prepare(i)
-        return forward(*operands, **self._params[i])
+        try:
+            return forward(*operands, **self._params[i])
+        except FAILURES as error:
+            op = REGISTRY[self.nodes[i].op]
+            if op.foreign:
+                error.add_note(f"raised while node {i} ({self.nodes[i].title}) was run again")
+                raise
+            raise ReplayError(
+                f"node {i} ({self.nodes[i].title}) cannot be run again: {explained(op, operands, dict(self._params[i]), error)}"
+            ) from error
 
     def forward(self, i: int) -> Callable[..., Any]:
         """The forward rule of node ``i``'s op."""
@@ -176,9 +192,12 @@ class Program:
 
     def fitted(self, node: Runnable, value: npt.ArrayLike) -> Any:
         """A value as the engine would hold it in a node's place. Raises where its shape or dtype is not the node's."""
-        given = np.asarray(value)
+        try:
+            given = np.asarray(value)
+        except (ValueError, TypeError) as error:
+            raise DTypeError(f"replay: node {node.id} ({node.title}) takes an array of shape {node.shape}, got {shown(value)} ({error})") from None
         if given.dtype.kind not in "fiub":
-            raise DTypeError(f"replay: node {node.id} ({node.title}) holds {node.dtype}, got {given.dtype}")
+            raise DTypeError(f"replay: node {node.id} ({node.title}) holds {node.dtype}, got {shown(value)} of dtype {given.dtype}")
         if given.shape != node.shape:
             raise ShapeError(f"replay: node {node.id} ({node.title}) has shape {node.shape}, got {given.shape}; a replacement is not broadcast")
         if not np.can_cast(given.dtype, node.value.dtype, "same_kind"):

@@ -238,33 +238,60 @@ class Trace:
         return tuple(n for n in self.nodes if len(n.shares) > 1)
 
     @cached_property
-    def _index(self) -> tuple[dict[str, int], dict[int, int]]:
-        names: dict[str, int] = {}
+    def _index(self) -> tuple[dict[str, list[int]], dict[int, int]]:
+        names: dict[str, list[int]] = {}
         uids: dict[int, int] = {}
         for n in self.nodes:
             if n.name is not None:
-                names[n.name] = n.id
+                names.setdefault(n.name, []).append(n.id)
             if n.uid >= 0:
                 uids[n.uid] = n.id
         return names, uids
 
     def node(self, key: Any) -> TraceNode:
-        """The node of a Tensor, a name or an id. ``KeyError`` lists the names that there are."""
+        """The node of a Tensor, a name or an id. ``KeyError`` lists the names that there are.
+
+        A name that was given again, as in ``o = x + b; o = o * o``, is that of the latest node so named; :meth:`named` gives all of them.
+        """
         names, uids = self._index
         if isinstance(key, TraceNode):
-            return self.nodes[key.id]
+            mine = self.nodes[key.id] if key.id < len(self.nodes) else None
+            if mine is not None and (mine.op, mine.name, mine.shape) == (key.op, key.name, key.shape):  # its own, or that of the same pass loaded
+                return mine
+            raise RecordError.no_node(f"{key!r} is a node of another trace; take the name of the node, or its id in this one")
         if isinstance(key, str) and key in names:
-            return self.nodes[names[key]]
+            return self.nodes[names[key][-1]]
         if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
             if 0 <= int(key) < len(self.nodes):
                 return self.nodes[int(key)]
             raise RecordError.no_node(f"{key} is no node id: the trace has {len(self.nodes)} nodes, 0 to {len(self.nodes) - 1}")
         uid = getattr(key, "_uid", None)
-        if uid in uids:
+        if isinstance(uid, int) and uid in uids:
             return self.nodes[uids[uid]]
-        known = ", ".join(sorted(names)[:40]) or "none is named"
+        known = ", ".join(self._listed(name) for name in sorted(names)[:40]) or "none is named"
+        more = f" and {len(names) - 40} more" if len(names) > 40 else ""
         what = repr(key) if isinstance(key, str) else f"this {type(key).__name__}"
-        raise RecordError.no_node(f"{what} is not in the trace. Names: {known}")
+        raise RecordError.no_node(f"{what} is not in the trace. Names: {known}{more}")
+
+    def named(self, name: str) -> tuple[TraceNode, ...]:
+        """All nodes of a name, in forward order; none if there is no such name.
+
+        >>> import tensorviz as tv
+        >>> x = tv.tensor(3.0, requires_grad=True)
+        >>> def f(x):
+        ...     o = x + 1.0
+        ...     o = o * o
+        ...     return o
+        >>> trace = f(x).backward()
+        >>> [n.op for n in trace.named("o")], trace.node("o").op
+        (['add', 'mul'], 'mul')
+        """
+        return tuple(self.nodes[i] for i in self._index[0].get(name, ()))
+
+    def _listed(self, name: str) -> str:
+        """A name as a list of names shows it: with the ids where it stands for several nodes."""
+        ids = self._index[0][name]
+        return name if len(ids) == 1 else f"{name} (nodes {', '.join(map(str, ids[:5]))}{', …' if len(ids) > 5 else ''}; the name means {ids[-1]})"
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -280,7 +307,7 @@ class Trace:
         """The root's value after running the recorded forward graph again with some nodes replaced."""
         from tensorviz.replay import replay
 
-        return replay(self, values or {}, dtype=dtype)
+        return replay(self, {} if values is None else values, dtype=dtype)
 
     def rerun(self, values: Mapping[Any, npt.ArrayLike] | None = None, *, shares: Mapping[str, npt.ArrayLike] | None = None) -> Trace:
         """A new record of the same graph, forward and backward, with some leaves or shares changed; see :func:`tensorviz.rerun.rerun`."""
@@ -375,31 +402,9 @@ class Trace:
 
 def validate(data: TraceData) -> TraceData:
     """Check that a record holds together; run on every load. Raises :class:`RecordError` that names the place."""
+    from tensorviz.validation import validate
 
-    def fail(what: str) -> None:
-        raise RecordError(f"the record does not hold together: {what}")
-
-    count = len(data.nodes)
-    for position, n in enumerate(data.nodes):
-        if n.id != position:
-            fail(f"node at position {position} has id {n.id}")
-        if any(not 0 <= i < position for i in n.inputs):
-            fail(f"node {position} ({n.op}) has an input that is not older than itself: {n.inputs}")
-        if tuple(n.value.shape) != n.shape:
-            fail(f"node {position} ({n.op}) says shape {n.shape}, its value has {n.value.shape}")
-        for s in n.shares:
-            if s.target != position or not 0 <= s.consumer < count:
-                fail(f"a share of node {position} names target {s.target} and consumer {s.consumer}")
-            if not 0 <= s.slot < len(data.nodes[s.consumer].inputs) or data.nodes[s.consumer].inputs[s.slot] != position:
-                fail(f"a share of node {position} comes from slot {s.slot} of node {s.consumer}, which is another operand")
-            if tuple(s.value.shape) != n.shape:
-                fail(f"a share of node {position} has shape {s.value.shape}, expected {n.shape}")
-    for k, step in enumerate(data.steps):
-        if not 0 <= step.node < count:
-            fail(f"step {k} names node {step.node} of {count}")
-    if any(not 0 <= r < count for r in data.roots):
-        fail(f"roots {data.roots} of {count} nodes")
-    return data
+    return validate(data)
 
 
 def sum_axes(from_shape: Sequence[int], to_shape: Sequence[int]) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import struct
 import tempfile
@@ -18,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tensorviz.arguments import file, shown
 from tensorviz.errors import RecordError
 from tensorviz.trace import SCHEMA_VERSION, Array, NodeKind, Share, Source, Step, StepKind, Trace, TraceData, TraceNode, validate
 
@@ -353,6 +355,7 @@ def dumps(trace: Trace) -> bytes:
 
 def save(trace: Trace, path: str | os.PathLike[str]) -> None:
     """Write a trace to one file. The file appears whole or not at all; links are followed, and what is no plain file is written to as it is."""
+    path = file("save", path)
     content = dumps(trace)
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -365,8 +368,8 @@ def save(trace: Trace, path: str | os.PathLike[str]) -> None:
         raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
     part = Path(name)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
         part.chmod(mode if mode is not None else 0o666 & ~_umask())
         part.replace(target)
     finally:
@@ -404,8 +407,10 @@ def unpack(content: bytes, name: str = "this") -> tuple[dict[str, Any], memoryvi
     text = content[_PREFIX.size : _PREFIX.size + header_bytes]
     try:
         header = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RecordError(f"{name} has a header that cannot be read: {error}") from error
+    if not isinstance(header, dict):
+        raise RecordError(f"{name} has a header that is no table: {shown(header)}")
     return header, memoryview(content)[_PREFIX.size + header_bytes :]
 
 
@@ -425,7 +430,7 @@ class Unpacker:
         return listed
 
     def _view(self, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int) -> Array:
-        count = int(np.prod(shape, dtype=np.int64))
+        count = math.prod(shape)
         if offset < 0 or min(shape, default=0) < 0 or offset + count * dtype.itemsize > len(self._body):
             raise RecordError("an array lies outside the file")
         if count == 0:
@@ -507,7 +512,7 @@ def loads(content: bytes, name: str = "this") -> Trace:
         return Trace(validate(_rebuild(header, Unpacker(header, body))))
     except RecordError as error:
         raise RecordError(f"{name}: {error}") from error
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise RecordError(f"{name} does not hold a record of this format: {type(error).__name__}: {error}") from error
 
 
@@ -582,4 +587,4 @@ def load(path: str | os.PathLike[str]) -> Trace:
 
     Raises :class:`RecordError` for a file that is truncated, damaged, from a newer tensorviz, or none of ours.
     """
-    return loads(Path(path).read_bytes(), f"{os.fspath(path)!s}")
+    return loads(file("load", path).read_bytes(), str(path))

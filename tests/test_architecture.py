@@ -28,6 +28,7 @@ FORBIDDEN = {
     "arguments": {"trace", "replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
     "errors": {"arguments", "trace", "replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
     "trace": {"replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
+    "validation": {"replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
     "replay": {"checks", "findings", "lowering"} | SHOWING | LIBRARY - {"primitives"},
     "rerun": {"checks", "findings", "lowering"} | SHOWING | LIBRARY - {"primitives"},
     "engine": {"ops", "checks", "findings", "replay", "rerun"} | SHOWING | LIBRARY,
@@ -48,7 +49,7 @@ FORBIDDEN = {
 }
 """A part, and the parts that it must not import anywhere: not at load, not inside a function."""
 
-DOORS = {"replay", "rerun", "checks", "findings", "views", "widgets", "wire", "display"}
+DOORS = {"validation", "replay", "rerun", "checks", "findings", "views", "widgets", "wire", "display"}
 """``trace`` alone may name these, inside its methods: ``trace.to_svg()`` is where people look for it."""
 
 ALLOWED_AT_TOP = {

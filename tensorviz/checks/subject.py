@@ -10,7 +10,6 @@ import numpy as np
 from tensorviz.checks.differences import Ruler
 from tensorviz.checks.stacked import Stacked
 from tensorviz.engine.op import REGISTRY
-from tensorviz.errors import ReplayError
 from tensorviz.replay import Program
 from tensorviz.trace import Array, Share, TraceData, TraceNode
 
@@ -95,8 +94,6 @@ class Subject:
                         self.again[node.id] = again
                     return None
                 third = np.asarray(self.plain.apply(node.id, operands))
-        except ReplayError:
-            raise
         except Exception as error:  # noqa: BLE001 - a custom op's forward may raise anything; the report says what
             return "input", f"running {node.op} again on the recorded operands raised {type(error).__name__}: {error}"
         if not agrees(again, third):

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tensorviz.arguments import mapping, shown
 from tensorviz.errors import DTypeError, NodeLookupError
-from tensorviz.trace import Array, Trace
+from tensorviz.trace import Array, Trace, TraceNode
 
 RTOL, ATOL = 1e-5, 1e-8
 """What counts as close: the tolerances of np.allclose, which hand-written float64 gradients meet easily."""
@@ -117,7 +118,8 @@ def compare(trace: Trace, gradients: Mapping[Any, npt.ArrayLike]) -> ComparisonT
     """Your own gradients against the recorded ones.
 
     Keys are Tensors, names or ids, as :meth:`Trace.node` takes them; a name may be written as ``"dW1"`` or ``"W1.grad"`` for the
-    gradient of ``W1``. Nothing is broadcast: another shape is said to be one.
+    gradient of ``W1``. A name that was given again means the latest node; a gradient that is right for an earlier one is said to be that one's.
+    Nothing is broadcast: another shape is said to be one.
 
     >>> import tensorviz as tv
     >>> x = tv.tensor([1.0, 2.0], requires_grad=True, name="x")
@@ -127,15 +129,19 @@ def compare(trace: Trace, gradients: Mapping[Any, npt.ArrayLike]) -> ComparisonT
     gradient of  shape  exact  close  max difference  at   note
     x            (2,)   yes    yes                 0  [0]
     """
+    mapping("compare", "its first argument", gradients, "{'W': your_gradient} (keys: Tensors, names or ids)")
     return ComparisonTable(tuple(_row(trace, key, value) for key, value in gradients.items()))
 
 
 def _row(trace: Trace, key: Any, value: npt.ArrayLike) -> ComparisonRow:
     node = trace.node(_meant(trace, key))
     name = node.name or f"node {node.id} ({node.op})"
-    mine = np.asarray(value)
+    try:
+        mine = np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise DTypeError(f"compare: the gradient given for {name} is no rectangular array of numbers, got {shown(value)} ({error})") from None
     if mine.dtype.kind not in "fiub":
-        raise DTypeError(f"compare: the gradient given for {name} has dtype {mine.dtype}, expected real numbers")
+        raise DTypeError(f"compare: the gradient given for {name} is {shown(value)} of dtype {mine.dtype}, expected real numbers")
     theirs = node.cotangent
     if theirs is None:
         return ComparisonRow(name, node.id, node.shape, False, False, np.nan, None, "no gradient reached this node, so there is none to compare with")
@@ -158,10 +164,18 @@ def _row(trace: Trace, key: Any, value: npt.ArrayLike) -> ComparisonRow:
     at = tuple(int(i) for i in np.unravel_index(int(np.argmax(gap)), gap.shape))
     close = bool(np.all(gap <= ATOL + RTOL * np.where(lost, 0.0, np.abs(theirs))))
     exact = bool(np.array_equal(mine, theirs))
-    note = "" if close else _hint(mine, theirs)
+    note = "" if close else _namesake(trace, node, mine) or _hint(mine, theirs)
     if lost.any():
         note = f"{int(np.sum(np.isnan(mine.astype(float))))} NaN in yours, {int(np.sum(np.isnan(theirs)))} in the recorded one"
     return ComparisonRow(name, node.id, theirs.shape, exact, close, float(gap[at]), at, note)
+
+
+def _namesake(trace: Trace, node: TraceNode, mine: Array) -> str:
+    """That a gradient is right for another node of the same name, where it is: the name means the latest."""
+    for other in trace.named(node.name) if node.name is not None else ():
+        if other is not node and other.cotangent is not None and other.shape == mine.shape and np.allclose(mine, other.cotangent, RTOL, ATOL):
+            return f"it is the gradient of node {other.id} ({other.op}), an earlier {node.name}; the name means the latest, node {node.id}"
+    return ""
 
 
 def _meant(trace: Trace, key: Any) -> Any:

@@ -6,6 +6,7 @@ import ast
 import gc
 import inspect
 import linecache
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -347,10 +348,32 @@ def _names(nodes: Sequence[Node], called: dict[int, str], number: int) -> dict[i
             target = _assigned(_Identity(node.code), node.lasti)
             # several nodes made by one expression (a function of ours): the last of them is what the name means
             after = nodes[i + 1] if i + 1 < len(nodes) else None
-            inner = after is not None and after.code is node.code and after.lasti == node.lasti and after.op is not node.op
+            inner = (
+                after is not None
+                and after.code is node.code
+                and after.lasti == node.lasti
+                and (after.op is not node.op or _goes_on(node.scope, after.scope))
+            )
             if target is not None and not inner:
                 names[i] = target
     return names
+
+
+_PART = re.compile(r"(\d+)\.\w+")
+"""A module that stands in a row of them, as ``nn.Sequential`` names its scope: ``0.Linear``."""
+
+
+def _goes_on(scope: str, later: str) -> bool:
+    """Whether ``later`` is a module further on in the same row: one call runs them all, so the name is that of the last.
+
+    >>> _goes_on("net/0.Linear", "net/1.Linear"), _goes_on("net/1.Linear", "net/0.Linear"), _goes_on("layer0", "layer1")
+    (True, False, False)
+    """
+    for a, b in zip(scope.split("/"), later.split("/"), strict=False):
+        if a != b:
+            first, second = _PART.fullmatch(a), _PART.fullmatch(b)
+            return first is not None and second is not None and int(first[1]) < int(second[1])
+    return False
 
 
 @lru_cache(maxsize=64)
