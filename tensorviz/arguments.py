@@ -23,6 +23,8 @@ def shown(value: Any) -> str:
     >>> shown("a"), shown(None), shown([1.0] * 100)
     ("'a'", 'None', 'a list')
     """
+    if isinstance(value, np.generic):
+        value = value.item()
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes, list, tuple, dict, set)):
         try:
             text = repr(value)
@@ -30,28 +32,46 @@ def shown(value: Any) -> str:
             text = ""
         if 0 < len(text) <= _LONGEST:
             return text
-        return f"a {type(value).__name__}"
+        return _a(type(value).__name__)
     shape = getattr(value, "shape", None)
-    return f"a {type(value).__name__}{f' of shape {shape}' if isinstance(shape, tuple) and shape else ''}"
+    return f"{_a(type(value).__name__)}{f' of shape {shape}' if isinstance(shape, tuple) else ''}"
+
+
+def _a(name: str) -> str:
+    return f"{'an' if name[:1] in 'aeiouAEIOU' or name.startswith('nd') else 'a'} {name}"
 
 
 def number(
-    where: str, name: str, value: Any, *, least: float = -math.inf, above: float = -math.inf, most: float = math.inf, below: float = math.inf
+    where: str,
+    name: str,
+    value: Any,
+    *,
+    least: float = -math.inf,
+    above: float = -math.inf,
+    most: float = math.inf,
+    below: float = math.inf,
+    finite: bool = False,
 ) -> float:
-    """``value`` as a float inside its bounds, of which ``least`` and ``most`` are allowed themselves. NaN is refused.
+    """``value`` as a float inside its bounds, of which ``least`` and ``most`` are allowed themselves. NaN is refused, and with ``finite`` infinity.
 
     >>> number("SGD", "lr", 0.1, least=0)
     0.1
     """
     if isinstance(value, (bool, np.bool_)) or not (isinstance(value, Real) or _is_scalar(value)):
-        raise OptionTypeError(f"{where}: {name} must be a number{_between(least, above, most, below)}, got {shown(value)}")
+        raise OptionTypeError(f"{where}: {name} must be a {_kind(finite)}{_between(least, above, most, below)}, got {shown(value)}")
     try:
         found = float(value)
     except (OverflowError, TypeError, ValueError):
         found = math.nan
-    if not (least <= found <= most and (found > above or above == -math.inf) and (found < below or below == math.inf)):
-        raise OptionError(f"{where}: {name} must be a number{_between(least, above, most, below)}, got {shown(value)}")
+    if (finite and math.isinf(found)) or not (
+        least <= found <= most and (found > above or above == -math.inf) and (found < below or below == math.inf)
+    ):
+        raise OptionError(f"{where}: {name} must be a {_kind(finite)}{_between(least, above, most, below)}, got {shown(value)}")
     return found
+
+
+def _kind(finite: bool) -> str:
+    return "finite number" if finite else "number"
 
 
 def _between(least: float, above: float, most: float, below: float) -> str:

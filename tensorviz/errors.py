@@ -130,7 +130,7 @@ class CheckError(TensorvizError, AssertionError):
     """``gradcheck`` found a gradient that finite differences contradict."""
 
     report: Any = None
-    """The :class:`tensorviz.CheckReport`; None where an argument was refused before anything was checked."""
+    """The :class:`tensorviz.CheckReport`; None where nothing could be compared."""
 
 
 class MissingExtraError(TensorvizError, ImportError):

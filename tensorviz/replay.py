@@ -55,7 +55,10 @@ def replay_nodes(trace: Trace, values: Mapping[Any, npt.ArrayLike], *, dtype: np
             raise ReplayError(f"replay: node {node.id} ({node.title}) is replaced twice, under two keys")
         replaced[node.id] = program.fitted(node, value)
     found = list(program.values)
-    for i, value in program.run(replaced, program.downstream(replaced)).items():
+    order = program.downstream(replaced)
+    for i in order:
+        _same_op(trace.nodes, i)
+    for i, value in program.run(replaced, order).items():
         found[i] = value
     return [np.asarray(v) for v in found]
 
@@ -206,6 +209,27 @@ class Program:
             return given.astype(node.value.dtype).item()
         target = node.value.dtype if self.dtype is None or node.value.dtype.kind != "f" else self.dtype
         return np.array(given, dtype=target)[()]
+
+
+def _same_op(nodes: Sequence[Runnable], i: int) -> None:
+    """Refuse to run a custom op again that is another than the one recorded: it would give a wrong answer without a word."""
+    node = nodes[i]
+    op = REGISTRY.get(node.op)
+    if op is None or not op.foreign:
+        return
+    operands = [_held(nodes[j], None) for j in node.inputs]
+    try:
+        with np.errstate(all="ignore"):
+            again = np.asarray(op.run(*operands, **node.params))
+    except Exception as error:
+        error.add_note(f"raised while node {i} ({node.title}) was run again on the operands of the record")
+        raise
+    near = 64 * np.finfo(node.value.dtype).eps if node.value.dtype.kind == "f" else 0.0  # another machine may round otherwise
+    if again.shape != node.shape or not np.allclose(again, node.value, rtol=near, atol=0.0, equal_nan=node.value.dtype.kind == "f"):
+        raise ReplayError(
+            f"node {i} ({node.title}): the custom op {node.op!r} that this process knows gives another result on the recorded operands than the record holds, "
+            f"so it is not the one that was recorded (or gives another result every time). Define it as it was, then replay"
+        )
 
 
 def _held(node: Runnable, dtype: np.dtype[Any] | None) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tensorviz.arguments import number, shown
 from tensorviz.checks.differences import CODE, Ruler
 from tensorviz.checks.local import check_rule
 from tensorviz.checks.run import BUDGET, blame_text
@@ -20,7 +21,7 @@ from tensorviz.engine.backward import fit
 from tensorviz.engine.graph import Node, local
 from tensorviz.engine.op import REGISTRY
 from tensorviz.engine.record import Pass, route
-from tensorviz.errors import Breakpoint, BreakpointError, NodeLookupError
+from tensorviz.errors import Breakpoint, BreakpointError, NodeLookupError, OptionError
 from tensorviz.trace import Share, Step, Trace, TraceNode, sum_axes
 
 KINDS = ("nan", "inf", "fork", "unbroadcast", "route", "check")
@@ -72,21 +73,25 @@ class _Watch:
     def __init__(self, kinds: Sequence[str], op: Any, node: Any, norm_above: float | None, when: Callable[..., Any] | None) -> None:
         for kind in kinds:
             if kind not in KINDS:
-                raise BreakpointError(f"break_on: {kind!r} is none of {', '.join(KINDS)}{_like(kind, KINDS)}")
+                raise BreakpointError(f"break_on: {shown(kind)} is none of {', '.join(KINDS)}{_like(str(kind), KINDS)}")
         self.kinds = frozenset(kinds)
-        self.ops = frozenset() if op is None else frozenset([op] if isinstance(op, str) else op)
-        for name in self.ops:
-            if name not in REGISTRY:
-                raise BreakpointError(f"break_on: {name!r} is no op{_like(str(name), REGISTRY)}")
+        names = [] if op is None else list(op) if isinstance(op, (list, tuple, set, frozenset)) else [op]
+        for name in names:
+            if not isinstance(name, str) or name not in REGISTRY:
+                raise BreakpointError(f"break_on: op={shown(name)} is no op{_like(str(name), REGISTRY)}")
+        self.ops = frozenset(names)
         self.keys: list[Any] = [] if node is None else list(node) if isinstance(node, (list, tuple, set, frozenset)) else [node]
         self.unknown: list[Any] = list(self.keys)
         """Nodes that no pass has had yet."""
         self.lost: NodeLookupError | None = None
-        self.limit = np.inf if norm_above is None else float(norm_above)
-        if not self.limit >= 0:
-            raise BreakpointError(f"break_on: norm_above is a number from 0 on, got {norm_above!r}")
+        try:
+            self.limit = np.inf if norm_above is None else number("break_on", "norm_above", norm_above, least=0)
+        except OptionError as error:
+            raise BreakpointError(str(error)) from None
         if when is not None and not callable(when):
             raise BreakpointError(f"break_on: when is a function of a Step, got {type(when).__name__}")
+        if when is not None and not _takes(when, 1) and not _takes(when, 2):
+            raise BreakpointError("break_on: when is called with a Step, or with a Step and its TraceNode; this function takes neither")
         self.when = when
         self.wants_node = when is not None and _takes_two(when)
         if not (self.kinds or self.ops or self.keys or norm_above is not None or when):
@@ -286,6 +291,17 @@ def _takes_two(when: Callable[..., Any]) -> bool:
         return False
     required = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
     return len(required) >= 2
+
+
+def _takes(when: Callable[..., Any], count: int) -> bool:
+    """Whether a function can be called with so many arguments; yes where Python cannot tell."""
+    try:
+        inspect.signature(when).bind(*[None] * count)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
 
 
 def _like(name: str, names: Any) -> str:

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tensorviz.arguments import shown, whole
 from tensorviz.checks.differences import Floats, Ruler, rounded, scale_of
 from tensorviz.checks.local import Alone
 from tensorviz.checks.replayed import problem_of
 from tensorviz.checks.run import BUDGET
 from tensorviz.checks.subject import Subject, title
-from tensorviz.errors import CheckError
+from tensorviz.errors import CheckError, DTypeError, IndexingError
 from tensorviz.trace import Trace
 
 
@@ -33,6 +34,8 @@ def error_curve(
     >>> bool(error.min() < 1e-9), bool(error[0] > 1e-2), bool(error[-1] > 1e-3)
     (True, True, True)
     """
+    if not isinstance(trace, Trace):
+        raise DTypeError(f"error_curve takes a Trace (what backward() returns), got {shown(trace)}")
     node = trace.node(key)
     subject = Subject(trace.data, Ruler(), BUDGET, 0)
     if slot is None:
@@ -43,7 +46,7 @@ def error_curve(
         problem = None if trouble else problem_of(subject, node.id, order)
         x, gradient = subject.exact.values[node.id], node.cotangent
     else:
-        share = subject.sent.get(node.id, {}).get(slot)
+        share = subject.sent.get(node.id, {}).get(whole("error_curve", "slot", slot))
         if share is None:
             raise CheckError(f"error_curve: {title(node)} sent no share from slot {slot}; it did from {sorted(subject.sent.get(node.id, {}))}")
         trouble = subject.rerun(node.id)
@@ -53,15 +56,18 @@ def error_curve(
         raise CheckError(f"error_curve: {trouble[1] if trouble else ''}")
     values = np.asarray(x, dtype=np.float64)
     analytic = gradient.astype(np.float64)
-    at = int(np.argmax(np.abs(np.nan_to_num(analytic)))) if index is None else int(np.ravel_multi_index(np.atleast_1d(index), values.shape))
+    at = int(np.argmax(np.abs(np.nan_to_num(analytic)))) if index is None else _position(index, values.shape)
     if h is None:
         size = abs(float(values.reshape(-1)[at]))
         top = rounded(np.array([size if size > 0 else scale_of(values)]))[0]
         steps = top * 2.0 ** -np.arange(53)
     else:
-        steps = np.array(h, dtype=np.float64).reshape(-1)
-        if not (np.isfinite(steps) & (steps > 0)).all():
-            raise CheckError("error_curve: h holds positive numbers")
+        try:
+            steps = np.array(h, dtype=np.float64).reshape(-1)
+        except (ValueError, TypeError) as wrong:
+            raise DTypeError(f"error_curve: h holds positive numbers, got {shown(h)} ({wrong})") from None
+        if not steps.size or not (np.isfinite(steps) & (steps > 0)).all():
+            raise CheckError(f"error_curve: h holds positive numbers, at least one, got {shown(h)}")
     with np.errstate(all="ignore"):
         pair = problem([at]).pairs(np.zeros(len(steps), dtype=np.intp), steps)
         numeric = np.where(pair.bad_plus | pair.bad_minus, np.nan, (pair.plus + pair.minus) / (2 * steps))
@@ -69,3 +75,12 @@ def error_curve(
         top_value = np.maximum(abs(a), np.abs(numeric))
         error = np.where(top_value == 0, 0.0, np.abs(a - numeric) / top_value)
     return steps, error
+
+
+def _position(index: Any, shape: tuple[int, ...]) -> int:
+    """The place of an element among all, from its index."""
+    given = tuple(index) if isinstance(index, (tuple, list, np.ndarray)) else (index,)
+    found = tuple(whole("error_curve", "index", i) for i in given)
+    if len(found) != len(shape) or not all(-n <= i < n for i, n in zip(found, shape, strict=True)):
+        raise IndexingError(f"error_curve: there is no element {list(found)} in shape {shape}")
+    return int(np.ravel_multi_index([i % n for i, n in zip(found, shape, strict=True)], shape)) if shape else 0

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import function, number
 from tensorviz.checks.differences import CODE, Floats, Judged, Ruler
 from tensorviz.checks.graph import Graph
 from tensorviz.checks.local import AGAIN, NOT_LINEAR, check_rule
@@ -55,10 +56,12 @@ def gradcheck(
     >>> gradcheck(lambda x: (np.tanh(x) * x).sum(), np.array([0.5, -1.0])).ok
     True
     """
-    for name, value in (("eps", eps), ("atol", atol), ("rtol", rtol)):
-        if value is not None and not (float(value) > 0 or (float(value) == 0 and name != "eps")):
-            raise CheckError(f"gradcheck: {name} is a positive number, got {value!r}")
-    ruler = Ruler(atol=float(atol), rtol=float(rtol), eps=None if eps is None else float(eps))
+    function("gradcheck", "its first argument", f)
+    ruler = Ruler(
+        atol=number("gradcheck", "atol", atol, least=0),
+        rtol=number("gradcheck", "rtol", rtol, least=0),
+        eps=None if eps is None else number("gradcheck", "eps", eps, above=0, finite=True),
+    )
     with _nothing_left(), enable_grad(), np.errstate(all="ignore"):
         report = _Call(f, inputs, ruler).report()
     if raise_exception and not report.ok:

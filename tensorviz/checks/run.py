@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from tensorviz.arguments import function, number, shown, whole
 from tensorviz.checks.differences import CODE, Ruler
 from tensorviz.checks.local import check_rules
 from tensorviz.checks.replayed import CALL, check_gradients, check_total, price
@@ -17,7 +18,7 @@ from tensorviz.checks.report import Block, CheckReport, single
 from tensorviz.checks.search import ALWAYS, DIRECTIONS, SAMPLES
 from tensorviz.checks.subject import SMALL, Subject, title
 from tensorviz.engine.op import REGISTRY
-from tensorviz.errors import CheckError, TensorvizError
+from tensorviz.errors import DTypeError, TensorvizError
 from tensorviz.trace import Trace, TraceData
 
 BUDGET = 2.0**18
@@ -80,6 +81,10 @@ def check(
     >>> report.ok, report.kind, report.blame
     (True, 'ok', None)
     """
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise DTypeError(f"check: executor must be a concurrent.futures.Executor or None, got {shown(executor)}")
+    if not isinstance(progress, (bool, type(None))):
+        function("check", "progress", progress)
     subject = subject_of(trace, eps=eps, atol=atol, rtol=rtol, budget=budget, seed=seed)
     jobs, skipped = jobs_of(subject, _chosen(trace, nodes), WHOLE * subject.budget)
     tell = _teller(progress)
@@ -98,9 +103,11 @@ def subject_of(
 ) -> Subject:
     """What a check with these options works on; they are those of :func:`check`."""
     ruler = Ruler(
-        atol=_positive("atol", atol, zero=True), rtol=_positive("rtol", rtol, zero=True), eps=None if eps is None else _positive("eps", eps)
+        atol=number("check", "atol", atol, least=0),
+        rtol=number("check", "rtol", rtol, least=0),
+        eps=None if eps is None else number("check", "eps", eps, above=0, finite=True),
     )
-    return Subject(trace.data, ruler, np.inf if budget is None else _positive("budget", budget), int(seed))
+    return Subject(trace.data, ruler, np.inf if budget is None else number("check", "budget", budget, above=0), whole("check", "seed", seed))
 
 
 def report_of(subject: Subject, blocks: list[Block], notes: tuple[str, ...] = ()) -> CheckReport:
@@ -151,13 +158,6 @@ def as_noise(b: Block, reason: str) -> Block:
     mismatch = b.codes == CODE["mismatch"]
     reasons = tuple(reason if m else r for m, r in zip(mismatch, b.reasons, strict=True))
     return replace(b, codes=np.where(mismatch, CODE["noise"], b.codes), reasons=reasons, counts=counts)
-
-
-def _positive(name: str, value: Any, *, zero: bool = False) -> float:
-    number = float(value)
-    if not (number > 0 or (zero and number == 0)):
-        raise CheckError(f"check: {name} is a positive number, got {value!r}")
-    return number
 
 
 def _chosen(trace: Trace, nodes: Any) -> list[int]:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tensorviz.arguments import number, shown
 from tensorviz.checks.subject import title
 from tensorviz.errors import RecordError
 from tensorviz.trace import Array, Source, Step, Trace, TraceNode
@@ -117,10 +118,8 @@ def compare(a: Trace, b: Trace, *, rtol: float = 0.0, atol: float = 0.0) -> RunC
     """
     for trace in (a, b):
         if not isinstance(trace, Trace):
-            raise RecordError(
-                f"compare takes two Traces, got {type(trace).__name__}; for gradients of your own there is trace.compare({{name: array}})"
-            )
-    return _Runs(a, b, float(rtol), float(atol)).compared()
+            raise RecordError(f"compare takes two Traces, got {shown(trace)}; for gradients of your own there is trace.compare({{name: array}})")
+    return _Runs(a, b, number("compare", "rtol", rtol, least=0), number("compare", "atol", atol, least=0)).compared()
 
 
 class _Runs:

@@ -54,6 +54,8 @@ class _Run:
         function(what, "its first argument", f)
         self.what = what
         self.argnums = [_position(what, n, len(args)) for n in argnums]
+        if len(set(self.argnums)) < len(self.argnums):
+            raise IndexingError(f"{what}: argnums={tuple(argnums)} names an argument twice")
         self.given = [args[n] for n in self.argnums]
         self.outer = is_grad_enabled()
         self.enclosing = {n for variables in _active.variables for n in variables}
@@ -76,6 +78,8 @@ class _Run:
                 self.out = f(*call, **kwargs)
         finally:
             _active.variables.pop()
+        if self.out is None:
+            raise GraphError(f"{what}: the function returned None; does it lack a return?")
         self.roots = [_root(what, y) for y in trees.leaves(self.out)]
 
     def _variable(self, x: Any, n: int, name: str | None) -> Tensor:

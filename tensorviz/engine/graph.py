@@ -244,7 +244,10 @@ class no_grad(ContextDecorator):  # noqa: N801 - used like a function, and so na
     False
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *misused: Any) -> None:
+        if misused:
+            name = type(self).__name__
+            raise DTypeError(f"{name} takes no arguments, got {shown(misused[0])}; as a decorator it is written with parentheses: @tv.{name}()")
         self._previous: list[bool] = []
 
     def _recreate_cm(self) -> no_grad:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from tensorviz.arguments import shown
 from tensorviz.engine import aliases, protocols
 from tensorviz.engine.graph import Changed, Node, check_dtype, frozen, leaf, local, new_uid, user_frame, weak
 from tensorviz.engine.op import METHODS, Op, apply, set_tensor_class
@@ -131,7 +132,7 @@ class Tensor:
         if self._node is None and self._hand is not None and value is self._hand[0]:
             return
         node = self._current()
-        array = np.asarray(value)
+        array = self._taken("data", value)
         if array.shape != node.value.shape:
             raise ShapeError(
                 f"data of {self._what()} has shape {node.value.shape}, got {array.shape}; a Tensor keeps its shape, make a new one with tensor(...)"
@@ -159,7 +160,7 @@ class Tensor:
         if value is None:
             self._grad = None
             return
-        array = np.asarray(value)
+        array = self._taken(".grad", value)
         if array.shape != self.shape:
             raise ShapeError(f".grad of {self._what()} has shape {self.shape}, got {array.shape}")
         self._grad = np.array(array, dtype=self.dtype)
@@ -171,6 +172,7 @@ class Tensor:
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         node = self._current()
+        _check_flag("requires_grad", value)
         if node.op is not None:
             raise InPlaceError(f"{self._what()} is the result of {node.op.name}, whose need of a gradient follows from its operands; use detach()")
         if value:
@@ -421,6 +423,16 @@ class Tensor:
             parts.append(f"name={node.name[:60]!r}")
         return f"tensor({', '.join(parts)})"
 
+    def _taken(self, what: str, value: Any) -> Array:
+        """What is assigned to ``data`` or ``grad``, as an array of real numbers."""
+        try:
+            array = np.asarray(value)
+        except (ValueError, TypeError) as error:
+            raise DTypeError(f"{what} of {self._what()} takes an array of shape {self.shape}, got {shown(value)} ({error})") from error
+        if array.dtype.kind not in "fiub":
+            raise DTypeError(f"{what} of {self._what()} takes real numbers, got {shown(value)} of dtype {array.dtype}")
+        return array
+
     def _what(self) -> str:
         name = self._current().name
         return f"tensor {name!r}" if name else "this tensor"
@@ -455,6 +467,11 @@ def _read_only(value: Any) -> Array:
     return array
 
 
+def _check_flag(name: str, value: Any) -> None:
+    if not isinstance(value, (bool, np.bool_)):
+        raise DTypeError(f"{name} is True or False, got {shown(value)}")
+
+
 def _refuse_integer(dtype: np.dtype[Any]) -> None:
     if dtype.kind != "f":
         raise DTypeError(f"only floats can require a gradient, got dtype {dtype}; pass dtype=float (float64) or give floats, e.g. 1.0 instead of 1")
@@ -473,6 +490,7 @@ def tensor(data: Any, *, dtype: npt.DTypeLike | None = None, requires_grad: bool
     >>> tensor([[1.0, 2.0]], requires_grad=True)
     tensor([[1., 2.]], requires_grad=True)
     """
+    _check_flag("requires_grad", requires_grad)
     if isinstance(data, Tensor):
         data = data.numpy()
     try:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import OptionError, ShapeError
-from tensorviz.nn.initial import Rng, between, size
+from tensorviz.nn.initial import Rng, between, floats, generator, size
 from tensorviz.nn.linear import Linear
 from tensorviz.nn.module import Module
 from tensorviz.nn.parameter import Parameter
@@ -57,7 +57,7 @@ class MultiheadAttention(Module):
         if embed_dim % num_heads:
             raise OptionError(f"MultiheadAttention: num_heads={num_heads} must divide embed_dim={embed_dim}")
         self.dropout, self.batch_first = check_probability("MultiheadAttention", dropout), bool(batch_first)
-        self.rng = np.random.default_rng(rng)
+        self.rng, dtype = generator("MultiheadAttention", rng), floats("MultiheadAttention", dtype)
         # Glorot's bound √(6 / (fan_in + fan_out)) for the three projections stacked in one matrix
         bound = math.sqrt(6 / (embed_dim + 3 * embed_dim))
         self.in_proj_weight = Parameter(between(self.rng, (3 * embed_dim, embed_dim), bound, dtype))

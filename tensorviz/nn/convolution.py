@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from tensorviz.errors import OptionError
-from tensorviz.nn.initial import Rng, pair, size, uniform
+from tensorviz.nn.initial import Rng, floats, generator, pair, size, uniform
 from tensorviz.nn.module import Module
 from tensorviz.nn.parameter import Parameter
 from tensorviz.ops.convolution import conv1d, conv2d
+from tensorviz.ops.windows import sizes
 
 
 class _Convolution(Module):
@@ -37,11 +37,12 @@ class _Convolution(Module):
         name = type(self).__name__
         self.in_channels, self.out_channels = size(name, "in_channels", in_channels), size(name, "out_channels", out_channels)
         self.kernel_size = pair(name, "kernel_size", kernel_size, self._axes)
+        sizes(name, "stride", stride, self._axes, 1), sizes(name, "padding", padding, self._axes, 0), sizes(name, "dilation", dilation, self._axes, 1)
         self.stride, self.padding, self.dilation = stride, padding, dilation
         self.groups = size(name, "groups", groups)
         if in_channels % groups or out_channels % groups:
             raise OptionError(f"{name}: groups={groups} must divide in_channels={in_channels} and out_channels={out_channels}")
-        rng = np.random.default_rng(rng)
+        rng, dtype = generator(name, rng), floats(name, dtype)
         shape = (out_channels, in_channels // groups, *self.kernel_size)
         fan_in = math.prod(shape[1:])
         self.weight = Parameter(uniform(rng, shape, fan_in, dtype))

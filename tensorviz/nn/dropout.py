@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from tensorviz.nn.initial import Rng
+from tensorviz.nn.initial import Rng, generator
 from tensorviz.nn.module import Module
 from tensorviz.ops.noise import check_probability, dropout
 
@@ -24,7 +22,7 @@ class Dropout(Module):
 
     def __init__(self, p: float = 0.5, *, rng: Rng = None) -> None:
         self.p = check_probability("Dropout", p)
-        self.rng = np.random.default_rng(rng)
+        self.rng = generator("Dropout", rng)
 
     def forward(self, x: Any) -> Any:
         return dropout(x, self.p, self.training, self.rng)

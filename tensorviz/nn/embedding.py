@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from tensorviz.nn.initial import Rng, size
+from tensorviz.nn.initial import Rng, floats, generator, size
 from tensorviz.nn.module import Module
 from tensorviz.nn.parameter import Parameter
 from tensorviz.ops.indexing import embedding
@@ -27,7 +26,7 @@ class Embedding(Module):
     def __init__(self, num_embeddings: int, embedding_dim: int, *, dtype: npt.DTypeLike = float, rng: Rng = None) -> None:
         self.num_embeddings = size("Embedding", "num_embeddings", num_embeddings)
         self.embedding_dim = size("Embedding", "embedding_dim", embedding_dim)
-        self.weight = Parameter(np.random.default_rng(rng).standard_normal((num_embeddings, embedding_dim)).astype(dtype))
+        self.weight = Parameter(generator("Embedding", rng).standard_normal((num_embeddings, embedding_dim)).astype(floats("Embedding", dtype)))
 
     def forward(self, ids: Any) -> Any:
         return embedding(ids, self.weight)

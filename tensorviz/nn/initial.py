@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tensorviz.arguments import whole
-from tensorviz.errors import OptionError
+from tensorviz.arguments import shown, whole
+from tensorviz.errors import DTypeError, OptionError, OptionTypeError
 
 Rng = np.random.Generator | int | None
 """Where random numbers come from: a Generator (share one between layers), a seed, or None for fresh ones."""
@@ -22,7 +22,26 @@ def uniform(rng: Rng, shape: tuple[int, ...], fan_in: int, dtype: npt.DTypeLike)
 
 def between(rng: Rng, shape: tuple[int, ...], bound: float, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Uniform in ±bound."""
-    return np.random.default_rng(rng).uniform(-bound, bound, shape).astype(dtype)
+    return generator("uniform", rng).uniform(-bound, bound, shape).astype(dtype)
+
+
+def generator(layer: str, rng: Rng) -> np.random.Generator:
+    """A random generator from a seed, itself, or None."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise OptionTypeError(f"{layer}: rng must be a numpy Generator, a seed (a whole number of at least 0) or None, got {shown(rng)}") from None
+
+
+def floats(layer: str, dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """The dtype of a layer's parameters."""
+    try:
+        found: np.dtype[Any] | None = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if found is None or found.kind != "f":
+        raise DTypeError(f"{layer}: dtype must be one of floats, such as float or np.float32, got {shown(dtype) if found is None else found}")
+    return found
 
 
 def size(layer: str, what: str, value: Any) -> int:

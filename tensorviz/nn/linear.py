@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from tensorviz.nn.initial import Rng, size, uniform
+from tensorviz.nn.initial import Rng, floats, generator, size, uniform
 from tensorviz.nn.module import Module
 from tensorviz.nn.parameter import Parameter
 from tensorviz.ops.layer import linear
@@ -30,7 +29,7 @@ class Linear(Module):
     def __init__(self, in_features: int, out_features: int, bias: bool = True, *, dtype: npt.DTypeLike = float, rng: Rng = None) -> None:
         self.in_features = size("Linear", "in_features", in_features)
         self.out_features = size("Linear", "out_features", out_features)
-        rng = np.random.default_rng(rng)
+        rng, dtype = generator("Linear", rng), floats("Linear", dtype)
         self.weight = Parameter(uniform(rng, (out_features, in_features), in_features, dtype))
         self.bias = Parameter(uniform(rng, (out_features,), in_features, dtype)) if bias else None
 

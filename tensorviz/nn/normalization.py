@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tensorviz.arguments import number
 from tensorviz.engine.tensor import Tensor
-from tensorviz.nn.initial import pair, size
+from tensorviz.nn.initial import floats, pair, size
 from tensorviz.nn.module import Module
 from tensorviz.nn.parameter import Parameter
 from tensorviz.ops.normalization import batch_norm, layer_norm
@@ -38,6 +38,7 @@ class LayerNorm(Module):
         shape = tuple(normalized_shape) if isinstance(normalized_shape, Sequence) else (normalized_shape,)
         self.normalized_shape = pair("LayerNorm", "normalized_shape", shape, max(len(shape), 1))
         self.eps = number("LayerNorm", "eps", eps, least=0)
+        dtype = floats("LayerNorm", dtype)
         self.weight = Parameter(np.ones(self.normalized_shape, dtype)) if elementwise_affine else None
         self.bias = Parameter(np.zeros(self.normalized_shape, dtype)) if elementwise_affine and bias else None
 
@@ -82,6 +83,7 @@ class BatchNorm(Module):
         self.num_features = size("BatchNorm", "num_features", num_features)
         self.eps = number("BatchNorm", "eps", eps, least=0)
         self.momentum = None if momentum is None else number("BatchNorm", "momentum", momentum, least=0, most=1)
+        dtype = floats("BatchNorm", dtype)
         self.weight = Parameter(np.ones(num_features, dtype)) if affine else None
         self.bias = Parameter(np.zeros(num_features, dtype)) if affine else None
         self.register_buffer("running_mean", np.zeros(num_features, dtype) if track_running_stats else None)

@@ -6,6 +6,7 @@ from typing import Any
 
 from tensorviz.nn.module import Module
 from tensorviz.ops.pooling import avg_pool2d, max_pool2d
+from tensorviz.ops.windows import sizes
 
 
 class MaxPool2d(Module):
@@ -19,6 +20,7 @@ class MaxPool2d(Module):
     """
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> None:
+        _check("MaxPool2d", kernel_size, stride, padding, dilation)
         self.kernel_size, self.stride, self.padding, self.dilation = kernel_size, stride, padding, dilation
 
     def forward(self, x: Any) -> Any:
@@ -39,6 +41,7 @@ class AvgPool2d(Module):
     """
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, count_include_pad: bool = True) -> None:
+        _check("AvgPool2d", kernel_size, stride, padding, 1)
         self.kernel_size, self.stride, self.padding, self.count_include_pad = kernel_size, stride, padding, count_include_pad
 
     def forward(self, x: Any) -> Any:
@@ -46,3 +49,14 @@ class AvgPool2d(Module):
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.kernel_size if self.stride is None else self.stride}, padding={self.padding}"
+
+
+def _check(layer: str, kernel_size: Any, stride: Any, padding: Any, dilation: Any) -> None:
+    """Refuse sizes that make no layer where it is made, not where it is called."""
+    for what, value, least in (
+        ("kernel_size", kernel_size, 1),
+        ("stride", kernel_size if stride is None else stride, 1),
+        ("padding", padding, 0),
+        ("dilation", dilation, 1),
+    ):
+        sizes(layer, what, value, 2, least)

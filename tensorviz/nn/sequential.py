@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, overload
 
-from tensorviz.errors import DTypeError
+from tensorviz.arguments import shown
+from tensorviz.errors import DTypeError, IndexingError
 from tensorviz.nn.module import Module
 
 
@@ -51,5 +52,8 @@ class Sequential(Module):
     @overload
     def __getitem__(self, index: slice) -> Sequential: ...
     def __getitem__(self, index: int | slice) -> Module | Sequential:
-        found = list(self)[index]
+        try:
+            found = list(self)[index]
+        except (IndexError, TypeError):
+            raise IndexingError(f"Sequential has {len(self)} modules, numbered from 0; there is no {shown(index)}") from None
         return Sequential(*found) if isinstance(found, list) else found

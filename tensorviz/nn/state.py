@@ -5,12 +5,13 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from tensorviz import arguments
+from tensorviz.arguments import shown
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import StateError
 
@@ -37,7 +38,12 @@ def load(owner: str, targets: Mapping[str, Tensor], state: Mapping[str, Any], *,
     arrays: dict[str, Array] = {}
     for name in targets:
         if name in state:
-            array, kept = np.asarray(state[name]), targets[name]
+            kept = targets[name]
+            try:
+                array = np.asarray(state[name])
+            except (ValueError, TypeError):
+                problems.append(f"{name} is no rectangular array, got {shown(state[name])}")
+                continue
             if array.shape != kept.shape:
                 problems.append(f"{name} has shape {array.shape}, expected {kept.shape}")
             elif not np.can_cast(array.dtype, kept.dtype, "same_kind"):
@@ -53,7 +59,7 @@ def load(owner: str, targets: Mapping[str, Tensor], state: Mapping[str, Any], *,
 
 def write(path: str | PathLike[str], arrays: Mapping[str, Array]) -> None:
     """An npz file, as ``np.savez`` writes it; any name may be used, and the same arrays give the same bytes."""
-    with zipfile.ZipFile(path, "w") as archive:
+    with zipfile.ZipFile(arguments.file("save", path), "w") as archive:
         for name, array in arrays.items():
             # a ZipInfo of its own has a fixed date
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as file:
@@ -64,7 +70,7 @@ def read(path: str | PathLike[str]) -> dict[str, Array]:
     """The arrays of an npz file, by name. Nothing in it is run."""
     try:
         # opened here, because np.load leaves a damaged file open
-        with Path(path).open("rb") as file:
+        with arguments.file("load", path).open("rb") as file:
             archive = np.load(file, allow_pickle=False)
             if not isinstance(archive, np.ndarray):
                 return {name: archive[name] for name in archive.files}

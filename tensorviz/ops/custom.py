@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorviz.arguments import shown
 from tensorviz.engine import trees
-from tensorviz.engine.graph import Node
+from tensorviz.engine.graph import Node, user_frame
 from tensorviz.engine.op import REGISTRY, Op, register
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import can_grow
@@ -122,7 +122,9 @@ def _as_result(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
             result = forward(*operands, **params)
         except Exception as error:
             shapes = ", ".join(str(np.shape(x)) for x in operands)
-            error.add_note(f"raised by the forward function of the custom op {name!r}, called with operands of shape {shapes}")
+            frame = user_frame(1)
+            where = f" at {frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
+            error.add_note(f"raised by the forward function of the custom op {name!r}, called{where} with operands of shape {shapes or 'none'}")
             raise
         if getattr(result, "requires_grad", False):
             raise RuleError(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from tensorviz.arguments import mapping, number
+from tensorviz.arguments import mapping, number, shown
 from tensorviz.engine.graph import no_grad
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError, GraphError, OptionError, StateError
@@ -68,9 +68,14 @@ class Optimizer:
         problems = [f"missing: {name}" for name in self.settings if name not in state_dict]
         memory: dict[str, dict[str, Array]] = {}
         for key, given in state_dict.items():
-            name, _, what = key.rpartition(".")
-            array = np.array(given)
+            name, _, what = str(key).rpartition(".")
+            array = _numbers(given)
+            if array is None:
+                problems.append(f"{key} holds no real numbers: {shown(given)}")
+                continue
             if key in self.settings:
+                if array.shape != np.shape(getattr(self, key)):
+                    problems.append(f"{key} has shape {array.shape}, expected {np.shape(getattr(self, key))}")
                 continue
             if name not in self.parameters:
                 problems.append(f"unexpected: {key}")
@@ -86,6 +91,15 @@ class Optimizer:
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={getattr(self, name)}" for name in self.settings)
         return f"{type(self).__name__}({len(self.parameters)} parameter{'' if len(self.parameters) == 1 else 's'}, {values})"
+
+
+def _numbers(value: Any) -> Array | None:
+    """A copy as an array; None if it is none of real numbers."""
+    try:
+        array = np.array(value)
+    except (ValueError, TypeError):
+        return None
+    return array if array.dtype.kind in "fiub" else None
 
 
 def _plain(value: Any) -> Any:

@@ -49,7 +49,11 @@ class Schedule:
         missing = [name for name in ("count", "first") if name not in state_dict]
         if missing:
             raise StateError(f"the state does not fit this {type(self).__name__}: missing: {', '.join(missing)}")
-        self.count, self.first = int(state_dict["count"]), float(state_dict["first"])
+        try:
+            count, first = whole("count", "it", state_dict["count"], least=0), number("first", "it", state_dict["first"], least=0)
+        except OptionError as error:
+            raise StateError(f"the state does not fit this {type(self).__name__}: {error}") from None
+        self.count, self.first = count, first
         self.optimizer.lr = self.lr_at(self.count)
 
 

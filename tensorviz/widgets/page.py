@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from tensorviz.arguments import file
 from tensorviz.trace import Trace
+from tensorviz.views.options import check_values, refuse_unknown
 from tensorviz.widgets import payload as data
 from tensorviz.widgets import state
 from tensorviz.widgets.output import document, static_list
 
 
 def to_html(
-    trace: Trace, path: str | os.PathLike[str] | None = None, *, step: int | None = None, theme: str = "auto", title: str | None = None
+    trace: Trace,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    step: int | None = None,
+    theme: str = "auto",
+    title: str | None = None,
+    **unknown: Any,
 ) -> str:
     """The page as text, also written to ``path`` if given. It opens at ``step`` (a position in ``trace.steps``).
 
     Raises ValueError for a step that the trace does not have, or an unknown theme.
     """
+    refuse_unknown("to_html", unknown, ("step", "theme", "title"))
+    check_values("to_html", title=title)
     options = state.settings(trace, {"theme": theme} | ({} if step is None else {"step": step}))
     heading = data.title(trace) if title is None else title
     page = document(

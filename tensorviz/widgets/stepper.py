@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from tensorviz.errors import DTypeError, MissingExtraError, RecordError
+from tensorviz.errors import DTypeError, MissingExtraError, OptionError, RecordError
 from tensorviz.trace import Trace
 from tensorviz.widgets import assets, checking, output, state
 from tensorviz.widgets.payload import shipment, title
@@ -15,6 +15,10 @@ try:
     import traitlets
 except ImportError as error:  # pragma: no cover - a plain install brings both
     raise MissingExtraError("the stepper needs anywidget and ipywidgets, which come with: pip install tensorviz-backward") from error
+
+
+class SettingError(OptionError, traitlets.TraitError):
+    """A value that a stepper's trait does not take."""
 
 
 class _Setting(traitlets.Any):
@@ -56,7 +60,7 @@ class Stepper(anywidget.AnyWidget):
         try:
             start = state.settings(trace, options)
         except ValueError as error:
-            raise traitlets.TraitError(str(error)) from None
+            raise SettingError(str(error)) from None
         self._channel: output.Channel | None = None
         self._shipped, data = shipment(trace)
         super().__init__(**start, payload=data, info={"title": title(trace)})
@@ -69,7 +73,7 @@ class Stepper(anywidget.AnyWidget):
         try:
             return state.valid(proposal["trait"].name, proposal["value"], self._trace)
         except ValueError as error:
-            raise traitlets.TraitError(str(error)) from None
+            raise SettingError(str(error)) from None
 
     def _asked(self, content: Any, _buffers: Any) -> None:
         """What a view of the plain widget says: that it is there, or what it wants of the check."""

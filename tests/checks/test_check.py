@@ -15,7 +15,7 @@ import pytest
 import tensorviz as tv
 from tensorviz.checks import check
 from tensorviz.engine.op import REGISTRY, apply
-from tensorviz.errors import CheckError
+from tensorviz.errors import OptionError
 from tensorviz.trace import Trace
 
 
@@ -267,5 +267,5 @@ def test_the_report_can_be_had_by_node():
 
 @pytest.mark.parametrize(("name", "value"), [("eps", 0.0), ("eps", -1e-6), ("atol", -1.0), ("rtol", float("nan")), ("budget", 0)])
 def test_a_senseless_setting_is_refused_by_name(name, value):
-    with pytest.raises(CheckError, match=rf"{name} is a positive number"):
+    with pytest.raises(OptionError, match=rf"check: {name} must be a (finite )?number (above|of at least) 0, got {value}"):
         squares().check(**{name: value})
