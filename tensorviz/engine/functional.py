@@ -79,7 +79,7 @@ class _Run:
         finally:
             _active.variables.pop()
         if self.out is None:
-            raise GraphError(f"{what}: the function returned None; does it lack a return?")
+            raise SeedError(f"{what}: the function returned None; does it lack a return?")
         self.roots = [_root(what, y) for y in trees.leaves(self.out)]
 
     def _variable(self, x: Any, n: int, name: str | None) -> Tensor:

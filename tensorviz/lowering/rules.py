@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tensorviz.errors import OpDefinitionError
+
 Rule = Callable[..., Any]
 """Operands (Tensors; Python numbers where they were weak) and the op's parameters by name, to a Tensor made by primitives."""
 
@@ -21,7 +23,7 @@ def lowering(*names: str) -> Callable[[Rule], Rule]:
     def decorate(rule: Rule) -> Rule:
         for name in names:
             if name in RULES:
-                raise ValueError(f"{name} has a lowering already, {RULES[name].__module__}.{RULES[name].__name__}")
+                raise OpDefinitionError(f"{name} has a lowering already, {RULES[name].__module__}.{RULES[name].__name__}")
             RULES[name] = rule
         return rule
 

@@ -60,6 +60,7 @@ class Conv1d(_Convolution):
 
     Arguments, initial values and differences from PyTorch as in :class:`Conv2d`, with one size instead of two.
 
+    >>> import numpy as np
     >>> Conv1d(1, 2, 3, rng=0)(np.ones((4, 1, 8))).shape
     (4, 2, 6)
     """
@@ -78,6 +79,7 @@ class Conv2d(_Convolution):
     axis, padding is zeros and given in numbers, float64 unless ``dtype`` says otherwise, and the random numbers come from ``rng``.
     Raises ValueError for sizes below 1 or groups that do not divide the channels, and when called on an x that does not fit.
 
+    >>> import numpy as np
     >>> layer = Conv2d(1, 2, 3, padding=1, rng=0)
     >>> layer
     Conv2d(1, 2, kernel_size=(3, 3), padding=1)

@@ -15,6 +15,7 @@ class Dropout(Module):
     The layer has a random generator of its own, made from ``rng``: the same seed drops the same elements in the same order of calls, and
     NumPy's global generator is left alone. Otherwise as in PyTorch. Raises ValueError unless 0 <= p <= 1.
 
+    >>> import numpy as np
     >>> layer = Dropout(0.5, rng=0)
     >>> layer.eval()(np.ones(3)).tolist()
     [1.0, 1.0, 1.0]

@@ -19,6 +19,7 @@ class Linear(Module):
     As in PyTorch, but float64 unless ``dtype`` says otherwise, and the random numbers come from ``rng`` (a Generator or a seed).
     Raises ValueError for sizes below 1, and when called on an x that does not fit.
 
+    >>> import numpy as np
     >>> layer = Linear(2, 3, rng=0)
     >>> layer
     Linear(in_features=2, out_features=3, bias=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorviz.arguments import shown
 from tensorviz.engine import trees
-from tensorviz.engine.graph import Node, user_frame
+from tensorviz.engine.graph import Node, new_uid, user_frame
 from tensorviz.engine.op import REGISTRY, Op, register
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import can_grow
@@ -25,6 +25,8 @@ class CustomOp(Op, abstract=True):
     word = "applies its own rule to"
     user_vjp: Callable[..., Any]
     foreign = True
+    since: int
+    """Drawn from the numbers of nodes when the op was defined: nodes with greater ones were made by this definition, not by an earlier one."""
 
 
 def custom_op(name: str, forward: Callable[..., Any], vjp: Callable[..., Any], *, broadcasts: bool = False) -> Callable[..., Any]:
@@ -73,6 +75,7 @@ def custom_op(name: str, forward: Callable[..., Any], vjp: Callable[..., Any], *
             REGISTRY[name] = known
         raise
     made._reads = (("inputs",),)
+    made.since = new_uid()
     made.pull = _pull(made, vjp)
     made.pull_recorded = _pull_recorded(made, vjp)
 

@@ -170,7 +170,7 @@ def einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = Fal
 def _as_text(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     """NumPy's form with lists of numbers, written with letters."""
 
-    def term(numbers: Any) -> str:
+    def _term(numbers: Any) -> str:
         if not isinstance(numbers, (list, tuple)):
             raise DTypeError(
                 f"einsum: the axes of an operand are named by a list of whole numbers, as in einsum(a, [0, 1], b, [1, 2]), got {shown(numbers)}"
@@ -183,5 +183,5 @@ def _as_text(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     if len(given) < 2:
         raise DTypeError(f"einsum takes the subscripts first, as in einsum('ij,jk->ik', a, b), got {shown(given[0])}")
     operands = given[0 : len(given) // 2 * 2 : 2]
-    text = ",".join([term(s) for s in given[1::2]])
-    return (f"{text}->{term(given[-1])}" if len(given) % 2 else text), operands
+    text = ",".join([_term(s) for s in given[1::2]])
+    return (f"{text}->{_term(given[-1])}" if len(given) % 2 else text), operands

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -103,10 +104,9 @@ def _operands(what: str, arrays: Any) -> list[Any]:
     """The operands; lists with Tensors inside become stacked Tensors, one level after the other."""
     if isinstance(arrays, (Tensor, np.ndarray)):
         return list(arrays)
-    try:
-        operands = [_joined(x) for x in arrays]
-    except TypeError as error:
-        raise DTypeError(f"{what} takes a list of arrays or Tensors, got {type(arrays).__name__}") from error
+    if not isinstance(arrays, Iterable):
+        raise DTypeError(f"{what} takes a list of arrays or Tensors, got {type(arrays).__name__}")
+    operands = [_joined(x) for x in arrays]
     if not operands:
         raise ShapeError(f"{what} needs at least one operand, got an empty list")
     return operands

@@ -17,7 +17,7 @@ from tensorviz.engine.op import forward_of
 from tensorviz.engine.record import Pass, names_in, source_of
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import can_grow
-from tensorviz.errors import GraphError, RuleError, SeedError
+from tensorviz.errors import GraphError, NodeLookupError, RuleError, SeedError
 from tensorviz.primitives.captions import told, within
 from tensorviz.primitives.counts import Counts, recompute_counts
 from tensorviz.primitives.elementwise import add, cast
@@ -74,7 +74,7 @@ class GradGraph:
             ):
                 return total
         known = sorted({t for n in self._totals if (t := self._title(n))})
-        raise KeyError(
+        raise NodeLookupError(
             f"{x if isinstance(x, str) else 'this Tensor'} receives no gradient in this graph; those with a name that do: {', '.join(known) or 'none'}"
         )
 
