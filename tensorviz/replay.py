@@ -57,7 +57,7 @@ def replay_nodes(trace: Trace, values: Mapping[Any, npt.ArrayLike], *, dtype: np
     found = list(program.values)
     order = program.downstream(replaced)
     for i in order:
-        _same_op(trace.nodes, i)
+        same_op(trace.nodes, i)
     for i, value in program.run(replaced, order).items():
         found[i] = value
     return [np.asarray(v) for v in found]
@@ -211,7 +211,7 @@ class Program:
         return np.array(given, dtype=target)[()]
 
 
-def _same_op(nodes: Sequence[Runnable], i: int) -> None:
+def same_op(nodes: Sequence[Runnable], i: int) -> None:
     """Refuse to run a custom op again that is another than the one recorded: it would give a wrong answer without a word."""
     node = nodes[i]
     op = REGISTRY.get(node.op)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tensorviz.arguments import mapping, shown
 from tensorviz.engine.backward import fit
 from tensorviz.engine.graph import NO_PARAMS, Node
 from tensorviz.engine.op import REGISTRY
 from tensorviz.engine.record import route
 from tensorviz.engine.unbroadcast import grown_axes, unbroadcast
 from tensorviz.errors import ReplayError, ShapeError
-from tensorviz.replay import Program
+from tensorviz.replay import Program, same_op
 from tensorviz.trace import Array, Share, Step, Trace, TraceData, TraceNode
 
 Edge = tuple[int, int]
@@ -41,7 +42,10 @@ def rerun(trace: Trace, values: Mapping[Any, npt.ArrayLike] | None = None, *, sh
     >>> rerun(trace, shares={"1:0": 0.0}).node("x").cotangent.tolist()
     [1.0, 2.0]
     """
-    return Trace(_Rerun(trace, values or {}, shares or {}).data())
+    values, shares = {} if values is None else values, {} if shares is None else shares
+    mapping("rerun", "its first argument", values, "{'W': array} (keys: Tensors, names or ids)")
+    mapping("rerun", "shares", shares, "{'3:0': array} (keys: consumer:slot)")
+    return Trace(_Rerun(trace, values, shares).data())
 
 
 class _Rerun:
@@ -77,6 +81,7 @@ class _Rerun:
                 if n.kind == "op":
                     self.program.forward(n.id)  # which refuses an op that is not known here
                     op, inputs = REGISTRY[n.op], [self.nodes[i] for i in n.inputs]
+                    same_op(self.trace.nodes, n.id)
                     if n.id in downstream:
                         result = op.run(*[i.value for i in inputs], **n.params)
                         value, extras = result if op.extras else (result, ())
@@ -156,9 +161,12 @@ class _Rerun:
 
 
 def _fitted(share: Share, value: npt.ArrayLike) -> Array:
-    given = np.asarray(value)
+    try:
+        given = np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise ReplayError(f"rerun: the share over {share.edge!r} holds numbers, got {shown(value)} ({error})") from None
     if given.dtype.kind not in "fiub":
-        raise ReplayError(f"rerun: the share over {share.edge!r} holds numbers, got {given.dtype}")
+        raise ReplayError(f"rerun: the share over {share.edge!r} holds numbers, got {shown(value)} of dtype {given.dtype}")
     if given.shape not in ((), share.value.shape):
         raise ShapeError(f"rerun: the share over {share.edge!r} has shape {share.value.shape}, got {given.shape}; only a single number is repeated")
     return np.broadcast_to(given, share.value.shape)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorviz.errors import OpDefinitionError
+from tensorviz.errors import OptionError
 
 Rule = Callable[..., Any]
 """Operands (Tensors; Python numbers where they were weak) and the op's parameters by name, to a Tensor made by primitives."""
@@ -23,7 +23,7 @@ def lowering(*names: str) -> Callable[[Rule], Rule]:
     def decorate(rule: Rule) -> Rule:
         for name in names:
             if name in RULES:
-                raise OpDefinitionError(f"{name} has a lowering already, {RULES[name].__module__}.{RULES[name].__name__}")
+                raise OptionError(f"{name} has a lowering already, {RULES[name].__module__}.{RULES[name].__name__}")
             RULES[name] = rule
         return rule
 

@@ -356,6 +356,10 @@ def breaks(*kinds: Any, **options: Any) -> Callable[[], None]:
         (lambda: squares().replay({"x": "a"}), DTypeError, r"replay: node 0 \(x\) holds float64, got 'a' of dtype <U1"),
         (lambda: squares().replay({"x": [[1], [1, 2]]}), DTypeError, r"replay: node 0 \(x\) takes an array of shape \(2,\), got"),
         (lambda: squares().replay({"x": [1.0, 2.0]}, dtype="no"), DTypeError, "replay: dtype= is a float type, got 'no'"),
+        (lambda: squares().rerun([1]), DTypeError, r"rerun: its first argument must be a dict such as \{'W': array\}.*got \[1\]"),  # type: ignore[arg-type]
+        (lambda: squares().rerun(shares="a"), DTypeError, r"rerun: shares must be a dict such as \{'3:0': array\}.*got 'a'"),  # type: ignore[arg-type]
+        (lambda: squares().rerun(shares={"2:0": "a"}), tv.errors.ReplayError, "the share over '2:0' holds numbers, got 'a'"),
+        (lambda: squares().rerun({"x": [[1], [1, 2]]}), DTypeError, r"replay: node 0 \(x\) takes an array"),
         (lambda: squares().compare([1]), DTypeError, "compare: its first argument must be a dict such as"),  # type: ignore[arg-type]
         (lambda: squares().compare({"x": "a"}), DTypeError, "the gradient given for x is 'a' of dtype <U1, expected real numbers"),
         (lambda: squares().node(1.5), NodeLookupError, "this float is not in the trace. Names: x, y"),
