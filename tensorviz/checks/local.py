@@ -13,7 +13,7 @@ from tensorviz.checks.problems import Everywhere, Moved, is_elementwise
 from tensorviz.checks.quick import Plan, joined, look, plan
 from tensorviz.checks.report import Block, block, single
 from tensorviz.checks.search import Outcome, along
-from tensorviz.checks.subject import Subject, title
+from tensorviz.checks.subject import Subject, agrees, title
 from tensorviz.engine.graph import Node
 from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.engine.unbroadcast import can_grow, unbroadcast
@@ -22,6 +22,8 @@ from tensorviz.trace import Share, TraceNode, sum_axes
 AGAIN = 1.75
 """The factor of a second gradient: a rule that is not linear in what it receives gives itself away."""
 NOT_LINEAR = "the rule is not linear in the gradient that it receives: 1.75 times as large a one does not give 1.75 times the share"
+NOT_THE_RULE = "the share that was sent is not what the op's rule gives for the gradient that it received"
+MISSING = "no share was sent to this operand"
 
 TIES = ("max", "min", "maximum", "minimum", "fmax", "fmin")
 """Ops that pick one operand element per output, and split a tie evenly."""
@@ -54,7 +56,7 @@ def check_rules(subject: Subject, ids: Sequence[int]) -> dict[int, list[Block]]:
     for a in asked:
         i = a.node.id
         if i not in crooked:
-            crooked[i] = _crooked(subject, a.node) if i in subject.sent else {}
+            crooked[i] = _crooked(subject, a.node)
         made = a.block(outcomes.get(id(a)))
         other = crooked[i].get(a.slot)
         found[i][a.place] = other if other is not None and made.code > CODE["mismatch"] else made
@@ -123,11 +125,12 @@ class _Asked:
                 self.alone.problem, self.share, x, self.room, ruler, cost=self.cost, budget=subject.budget, rng=self.rng
             )
         if outcome is None and (node.value.dtype != np.float64 or subject.nodes[node.inputs[slot]].value.dtype != np.float64):
-            _forgive(node, slot, self.alone.operands, judged, where, ruler)
+            if self.missing or _is_the_rules(subject, node, slot):
+                _forgive(node, slot, self.alone.operands, judged, where, ruler)
         if outcome is None and node.op in TIES and not self.missing:
             _uneven(subject.sent[node.id][slot], judged, where, analytic, ruler)
         found = block(node.id, "local", slot, _named(node, slot), x.shape, where, analytic, judged, ruler, note)
-        return _reasoned(found, "no share was sent to this operand") if self.missing and found.code == CODE["mismatch"] else found
+        return _reasoned(found, MISSING) if self.missing and found.code == CODE["mismatch"] else found
 
 
 def _operands(subject: Subject, node: TraceNode) -> list[Any]:
@@ -139,16 +142,24 @@ def _crooked(subject: Subject, node: TraceNode) -> dict[int, Block]:
     """The operands whose rule is not linear in the gradient that it receives, which one recorded gradient cannot show if it is all ones."""
     operands, need = _operands(subject, node), [subject.nodes[j].requires_grad for j in node.inputs]
     again = rule_in_double(node, operands, need, AGAIN, subject.again.get(node.id))
+    sent = subject.sent.get(node.id, {})
     once: list[Floats | None] | None
     if node.id in subject.again:  # recorded in float64: what was sent is what the rule gives
-        once = [None if (share := subject.sent[node.id].get(slot)) is None else share.value for slot in range(len(node.inputs))]
+        once = [None if (share := sent.get(slot)) is None else share.value for slot in range(len(node.inputs))]
     else:
         once = rule_in_double(node, operands, need, 1.0)
     found: dict[int, Block] = {}
     if once is None or again is None:
         return found
     for slot, (a, b) in enumerate(zip(once, again, strict=True)):
-        if a is None or b is None or a.shape != b.shape:
+        if b is None:
+            continue
+        if slot not in sent:
+            # where the operand has no derivative (a tie), differences cannot tell that nothing was sent; the rule can
+            if np.any(np.abs(b) > subject.ruler.allowed(b, np.zeros(b.shape))):
+                found[slot] = _unlike(subject, node, slot, np.zeros(b.shape), b / AGAIN, MISSING)
+            continue
+        if a is None or a.shape != b.shape:
             continue
         with np.errstate(invalid="ignore"):
             off = np.abs(b / AGAIN - a)
@@ -156,10 +167,21 @@ def _crooked(subject: Subject, node: TraceNode) -> dict[int, Block]:
                 continue
             off = off > subject.ruler.allowed(a, b / AGAIN)
         if off.any():
-            where = np.flatnonzero(off.reshape(-1))
-            judged = Judged(a.reshape(-1)[where], np.full(len(where), CODE["mismatch"], dtype=np.int8), [NOT_LINEAR] * len(where))
-            found[slot] = block(node.id, "local", slot, _named(node, slot), a.shape, where, b.reshape(-1)[where] / AGAIN, judged, subject.ruler)
+            plain = rule_in_double(node, operands, need, 1.0, subject.again.get(node.id))
+            rule = None if plain is None else plain[slot]
+            if rule is not None and rule.shape == a.shape and np.any(np.abs(rule - a) > subject.ruler.allowed(rule, a)):
+                found[slot] = _unlike(subject, node, slot, a, rule, NOT_THE_RULE)
+            else:
+                found[slot] = _unlike(subject, node, slot, b / AGAIN, a, NOT_LINEAR)
     return found
+
+
+def _unlike(subject: Subject, node: TraceNode, slot: int, analytic: Floats, numeric: Floats, reason: str) -> Block:
+    """A block of the elements in which a share is not what it should be, though differences cannot tell."""
+    with np.errstate(invalid="ignore"):
+        where = np.flatnonzero(np.abs(analytic - numeric).reshape(-1) > subject.ruler.allowed(analytic, numeric).reshape(-1))
+    judged = Judged(numeric.reshape(-1)[where], np.full(len(where), CODE["mismatch"], dtype=np.int8), [reason] * len(where))
+    return block(node.id, "local", slot, _named(node, slot), analytic.shape, where, analytic.reshape(-1)[where], judged, subject.ruler)
 
 
 def _named(node: TraceNode, slot: int) -> str:
@@ -252,8 +274,23 @@ def _forgive(node: TraceNode, slot: int, operands: list[Any], judged: Judged, wh
             judged.verdict[k], judged.reason[k] = CODE["noise"], f"{node.dtype} round-off: the same rule run in float64 gives {analytic[k]:.7g}"
 
 
+def _is_the_rules(subject: Subject, node: TraceNode, slot: int) -> bool:
+    """Whether a recorded share is what the op's rule gives in the recorded dtypes, so that round-off may excuse it; true where the rule does not run alone."""
+    need = [subject.nodes[j].requires_grad for j in node.inputs]
+    shares = rule_of(node, [subject.plain.values[j] for j in node.inputs], need, lambda g: g)
+    share = None if shares is None else shares[slot]
+    return share is None or agrees(subject.sent[node.id][slot].value.astype(np.float32), share.astype(np.float32))
+
+
 def rule_in_double(node: TraceNode, operands: Sequence[Any], need: Sequence[bool], factor: float, result: Any = None) -> list[Floats | None] | None:
     """The shares that the op's rule gives in float64 at the recorded operands, for ``factor`` times the recorded gradient; None where it cannot be run alone."""
+    return rule_of(node, operands, need, lambda g: g.astype(np.float64) * factor, result)
+
+
+def rule_of(
+    node: TraceNode, operands: Sequence[Any], need: Sequence[bool], given: Callable[[Any], Any], result: Any = None
+) -> list[Floats | None] | None:
+    """The shares of the op's rule at these operands for what ``given`` makes of the recorded gradient."""
     op = REGISTRY[node.op]
     assert node.cotangent is not None
     try:
@@ -268,14 +305,15 @@ def rule_in_double(node: TraceNode, operands: Sequence[Any], need: Sequence[bool
             made = Node(op, inputs, dict(node.params), value, True, True, False, -1, None, -1, "")
             if extras:
                 made.more().extras = extras
-            shares = op.pull(made, (node.cotangent.astype(np.float64) * factor)[()])
-            return [None if s is None else _fitted(np.asarray(s, dtype=np.float64), np.shape(v)) for s, v in zip(shares, operands, strict=True)]
+            shares = op.pull(made, given(node.cotangent)[()])
+            return [None if s is None else _fitted(np.asarray(s), np.shape(v)) for s, v in zip(shares, operands, strict=True)]
     except Exception:  # noqa: BLE001 - a rule that does not run alone is no help, and no finding either
         return None
 
 
-def _fitted(share: Floats, shape: tuple[int, ...]) -> Floats:
-    return share if share.shape == shape else np.asarray(unbroadcast(share, shape), dtype=np.float64)
+def _fitted(share: Any, shape: tuple[int, ...]) -> Floats:
+    """Unbroadcast in the share's own dtype, as the engine does, then in float64."""
+    return np.asarray(share if share.shape == shape else unbroadcast(share, shape), dtype=np.float64)
 
 
 def _reasoned(found: Block, reason: str) -> Block:

@@ -15,7 +15,7 @@ from tensorviz.checks.subject import title
 from tensorviz.errors import RecordError
 from tensorviz.trace import Array, Source, Step, Trace, TraceNode
 
-PartingKind = Literal["structure", "value", "order", "seed", "share", "gradient"]
+PartingKind = Literal["structure", "value", "order", "seed", "share", "sum", "gradient"]
 
 _LONGEST = 2_000
 """Nodes that are aligned by searching; what lies between the equal beginnings and ends of longer runs stays unpaired."""
@@ -27,7 +27,8 @@ class Parting:
 
     kind: PartingKind
     """``structure``: one has a node that the other has not. ``value``: forward. ``seed``, ``share``: backward. ``order``: shares arrive in another
-    order. ``gradient``: what ``.grad`` holds at the end, where that is not the shares' doing."""
+    order. ``sum``: the same share arrives, and another running sum comes of it. ``gradient``: what ``.grad`` holds at the end, where that is not the
+    shares' doing."""
     nodes: tuple[int | None, int | None]
     """Ids in the two traces; None where one has no such node."""
     steps: tuple[int | None, int | None]
@@ -242,7 +243,7 @@ class _Runs:
         if x.share is not None and y.share is not None:
             gap = self.gap(x.share.local, y.share.local) or self.gap(x.share.value, y.share.value)
             if not gap:
-                return None
+                return self._sum(k, j)
             c, d = self.a.nodes[x.share.consumer], self.b.nodes[y.share.consumer]
             saved = [self._saved(c, name) for name in c.saved if name in d.saved and self.gap(c.saved[name], d.saved[name])]
             given = self.gap(c.cotangent, d.cotangent)
@@ -261,6 +262,17 @@ class _Runs:
                 because = f", because .grad held something else before the pass: {held}" if held else ""
                 return Parting("gradient", (n.id, m.id), (k, j), f".grad of {_called(n)}: {gap}{because}", n.source)
         return None
+
+    def _sum(self, k: int, j: int) -> Parting | None:
+        """The running sums after one and the same share."""
+        x, y = self.a.data.steps[k], self.b.data.steps[j]
+        gap = self.gap(x.after, y.after)
+        if not gap:
+            return None
+        n = self.a.nodes[x.node]
+        held = self.gap(x.before, y.before)
+        because = f", because it held something else before: {held}" if held else ": it is added in another way"
+        return Parting("sum", (n.id, y.node), (k, j), f"running sum of {_called(n)} after the same share: {gap}{because}", n.source)
 
     def _saved(self, node: TraceNode, name: str) -> str:
         """A saved value by the rule's name for it, and by the user's where it is an operand that has one."""

@@ -149,3 +149,38 @@ def test_a_tie_that_goes_to_the_first_is_not_called_wrong_because_differences_ca
     x = tv.tensor([3.0, 1.0, 3.0], requires_grad=True)
     report = first(x).backward().check()
     assert report.ok and report.kind == "nonsmooth"
+
+
+def test_a_share_that_its_rule_does_not_give_is_no_round_off_of_a_narrow_dtype():
+    x = tv.tensor(np.array([1.0, 2.0], dtype=np.float32), requires_grad=True)
+    trace = (np.exp(x) * np.float32(3)).sum().backward()
+
+    def doubled(n):
+        if n.name != "x":
+            return n
+        (share,) = n.shares
+        return replace(n, cotangent=share.value * 2, shares=(replace(share, value=share.value * 2, total=share.value * 2),))
+
+    report = check(spoilt(trace, doubled))
+    assert report.kind == "mismatch" and trace.nodes[report.blame].op == "exp"
+
+
+def test_a_share_that_was_not_sent_is_missed_where_differences_cannot_judge():
+    x = tv.tensor([3.0, 1.0, 3.0], requires_grad=True)
+    trace = x.max().backward()
+    report = check(spoilt(trace, lambda n: replace(n, cotangent=None, shares=()) if n.name == "x" else n))
+    assert report.kind == "mismatch" and "no share was sent" in report.worst.reason
+
+
+def test_a_share_unlike_what_its_rule_gives_is_told_from_a_rule_that_is_not_linear():
+    x = tv.tensor([3.0, 1.0, 3.0], requires_grad=True)
+    trace = x.max().backward()
+
+    def first_wins(n):
+        if n.name != "x":
+            return n
+        value = np.array([1.0, 0.0, 0.0])
+        return replace(n, cotangent=value, shares=(replace(n.shares[0], value=value, total=value, route=None),))
+
+    report = check(spoilt(trace, first_wins))
+    assert report.kind == "mismatch" and "not what the op's rule gives" in report.worst.reason

@@ -104,3 +104,12 @@ def test_the_html_is_escaped_and_other_objects_are_refused():
     assert "<b>&" not in shown and "&lt;b&gt;&amp;" in shown
     with pytest.raises(RecordError, match=r"two Traces, got \{'x': 1\.0\}; .*trace\.compare"):
         tv.compare(a, {"x": 1.0})
+
+
+def test_one_share_that_leads_to_two_sums_is_named():
+    a = run()
+    k = next(k for k, s in enumerate(a.data.steps) if s.kind == "accumulate" and s.before is not None)
+    steps = [replace(s, after=s.share.value) if i == k else s for i, s in enumerate(a.data.steps)]
+    found = tv.compare(a, Trace(TraceData(a.nodes, tuple(steps), a.roots)))
+    assert (found.first.kind, found.first.steps) == ("sum", (k, k))
+    assert "running sum of h = tanh, node 2 after the same share" in found.first.why and "it is added in another way" in found.first.why
