@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tensorviz.checks.report import CheckReport
     from tensorviz.checks.table import ComparisonTable
     from tensorviz.findings import Finding
+    from tensorviz.teaching.zoo import BuggyTrace
     from tensorviz.widgets.stepper import Stepper
 
 Array = npt.NDArray[Any]
@@ -339,6 +340,21 @@ class Trace:
         from tensorviz.checks.table import compare
 
         return compare(self, gradients)
+
+    def with_bug(self, name: str, *, node: Any = None) -> BuggyTrace:
+        """The same graph with one classic mistake in the backward sweep, as a Trace of its own; no user function is needed.
+
+        ``name``: ``"overwrite"`` (instead of add), ``"average"`` (at a fork), ``"no-unbroadcast"``, ``"wrong-axes"`` (a full-size
+        axis summed), ``"no-zero-grad"``, ``"wrong-order"`` (a node visited before all its shares came), ``"first-wins"`` (at a
+        tie), ``"transposed"`` (a factor of a matrix product), ``"stale-saved"``, ``"detached"`` (by accident). ``node``: where (a key as
+        :meth:`node` takes it, or ``"all"``); by default the first place, in backward order, where the mistake can be made.
+
+        The result says where it acted (``at``), whether it changes a gradient (``changes``), where the runs part (``parts_at``),
+        and its ``check()`` turns red there. A pass that cannot finish is a record up to there, with ``error``.
+        """
+        from tensorviz.teaching.zoo import with_bug
+
+        return with_bug(self, name, node=node)
 
     def summary(self, *, values: bool = True) -> str:
         """The same steps as text, for terminals, screen readers and diffs."""

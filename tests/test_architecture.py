@@ -18,10 +18,13 @@ PACKAGE = ROOT / "tensorviz"
 COMPILER = {"primitives", "lowering"}
 """The small op set and the way into it, which stand on the ops."""
 
-LIBRARY = {"nn", "optim"} | COMPILER
+TEACHING = {"teaching"}
+"""What lessons are made of: it reads and runs records, and only lessons ask for it."""
+
+LIBRARY = {"nn", "optim"} | COMPILER | TEACHING
 """What users build with; nothing that records, checks or shows may depend on it."""
 
-SHOWING = {"views", "widgets", "display", "show", "wire", "program", "cli"}
+SHOWING = {"views", "widgets", "display", "show", "wire", "program", "cli"} | TEACHING
 """What a person sees, and how it travels there."""
 
 FORBIDDEN = {
@@ -46,10 +49,11 @@ FORBIDDEN = {
     "show": {"ops", "wire", "program", "cli"} | LIBRARY,
     "program": {"ops", "checks", "findings", "views", "widgets", "wire", "display", "cli"} | LIBRARY,
     "cli": LIBRARY,
+    "teaching": SHOWING - {"views"} | LIBRARY | {"findings"},
 }
 """A part, and the parts that it must not import anywhere: not at load, not inside a function."""
 
-DOORS = {"validation", "replay", "rerun", "checks", "findings", "views", "widgets", "wire", "display"}
+DOORS = {"validation", "replay", "rerun", "checks", "findings", "views", "widgets", "wire", "display"} | TEACHING
 """``trace`` alone may name these, inside its methods: ``trace.to_svg()`` is where people look for it."""
 
 ALLOWED_AT_TOP = {

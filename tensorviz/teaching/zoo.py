@@ -1,0 +1,171 @@
+"""The bug zoo: a recorded pass made again with one classic mistake in it. Imports the sweep and the checks; no widget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tensorviz.arguments import one_of
+from tensorviz.checks.runs import RunComparison, compare
+from tensorviz.checks.subject import agrees
+from tensorviz.errors import OptionError, RecordError
+from tensorviz.teaching.bugs import BUGS
+from tensorviz.teaching.sweep import Mistake, Place, Sweep, title
+from tensorviz.trace import Trace, TraceData, TraceNode
+
+if TYPE_CHECKING:
+    from tensorviz.checks.report import CheckReport
+
+
+def with_bug(trace: Trace, name: str, *, node: Any = None) -> BuggyTrace:
+    """The recorded pass once more, with one classic mistake in its backward sweep; see :meth:`Trace.with_bug`.
+
+    >>> import tensorviz as tv
+    >>> x = tv.tensor(3.0, requires_grad=True, name="x")
+    >>> wrong = (x * x).backward().with_bug("overwrite")
+    >>> wrong.node("x").cotangent.item(), wrong.right.node("x").cotangent.item()
+    (3.0, 6.0)
+    >>> print(wrong.steps[wrong.parts_at].caption)
+    The wrong engine overwrites: ∂x held 3, and the share 3 from x * x takes its place. The right one adds: 6.
+    >>> wrong.check().kind
+    'mismatch'
+    """
+    if not isinstance(trace, Trace):
+        raise RecordError(f"with_bug takes a Trace, got {type(trace).__name__}")
+    one_of("with_bug", "name", name, BUGS)
+    if not trace.data.complete or not any(step.kind == "seed" for step in trace.data.steps):
+        raise RecordError("with_bug needs the record of a whole backward pass; this one stopped before its end, or has not begun")
+    if isinstance(trace, BuggyTrace):
+        trace = trace.right  # one mistake at a time: a second one would hide behind the first
+    mistake = BUGS[name]
+    sweep = Sweep(trace, mistake)
+    places = _chosen(sweep, mistake, node)
+    data = sweep.run(places)
+    return BuggyTrace(data, trace, mistake, dict(sweep.acted), sweep.error, tuple(_nodes(sweep, sweep.places)))
+
+
+def _chosen(sweep: Sweep, mistake: Mistake, node: Any) -> Sequence[Place]:
+    places = sweep.places
+    if node is None:
+        return places if mistake.everywhere or not places else [mistake.preferred(sweep, places)]
+    if isinstance(node, str) and node == "all":
+        return places
+    chosen = sweep.trace.node(node)
+    found = [p for p in places if chosen.id in _ids(sweep, p)]
+    if not found:
+        where = ", ".join(f"{title(sweep.nodes[i])} (node {i})" for i in _nodes(sweep, places)[:12])
+        can = f"it can at {where}" if where else f"{mistake.nowhere}"
+        raise OptionError(f"with_bug({mistake.name!r}): it cannot act at {title(chosen)} (node {chosen.id}); {can}")
+    return found
+
+
+def _ids(sweep: Sweep, place: Place) -> tuple[int, ...]:
+    """The nodes that a place can be called by: its own, and the one that its share goes to."""
+    return (place.node,) if place.slot < 0 else (place.node, sweep.nodes[place.node].inputs[place.slot])
+
+
+def _nodes(sweep: Sweep, places: Sequence[Place]) -> list[int]:
+    return list(dict.fromkeys(_ids(sweep, p)[-1] for p in places))
+
+
+class BuggyTrace(Trace):
+    """A pass with one classic mistake in it: a :class:`Trace` like any other, and what the mistake did.
+
+    Everything that a Trace can do works: ``steps`` (whose captions say what the wrong engine does), ``summary``, pictures,
+    the stepper, ``save``. :meth:`check` turns red at the nodes in ``at`` where the mistake changes a share or a sum, and says so where it changes nothing.
+    """
+
+    def __init__(self, data: TraceData, right: Trace, mistake: Mistake, at: dict[int, int], error: str | None, places: tuple[int, ...]) -> None:
+        super().__init__(data)
+        self.right = right
+        """The right run of the same graph."""
+        self.bug = mistake.name
+        self.wrong = mistake.wrong
+        """What the wrong engine does, in one sentence."""
+        self.at = tuple(at)
+        """Ids of the nodes at which the mistake was made, in the order in which it was: where the check turns red."""
+        self.acts_at = min(at.values(), default=None)
+        """The first step of this run at which the mistake was made, whose caption tells it; None where it could not be made."""
+        self.places = places
+        """Ids of the nodes at which it can be made: what ``node=`` takes."""
+        self.error = error
+        """Why the wrong engine could not finish, or None."""
+        self._nowhere = mistake.nowhere
+
+    @cached_property
+    def comparison(self) -> RunComparison:
+        """The right run (a) and this one (b) side by side; see :func:`tensorviz.compare`. Differences of rounding do not count."""
+        return compare(self.right, self, rtol=1e-12, atol=1e-300)
+
+    @cached_property
+    def parts_at(self) -> int | None:
+        """The first step at which this run parts from the right one; None where they are the same."""
+        first = self.comparison.first
+        if first is None:
+            return None
+        mine = first.steps[1]
+        return min(first.steps[0] or 0, len(self.data.steps) - 1) if mine is None else mine
+
+    @cached_property
+    def changed(self) -> tuple[TraceNode, ...]:
+        """The nodes whose gradient, or ``.grad``, is not that of the right run."""
+        mine = {step.node: step.after for step in self.data.steps if step.kind == "leaf"}
+        theirs = {step.node: step.after for step in self.right.data.steps if step.kind == "leaf"}
+        return tuple(
+            n
+            for n, r in zip(self.nodes, self.right.nodes, strict=True)
+            if not (_same(n.cotangent, r.cotangent) and _same(mine.get(n.id), theirs.get(n.id)))
+        )
+
+    @property
+    def changes(self) -> bool:
+        """Whether the mistake changes any gradient of this graph."""
+        return bool(self.changed)
+
+    @property
+    def headline(self) -> str:
+        """What the mistake does here, in one sentence."""
+        if not self.at:
+            return f"{self.bug} changes nothing here: {self._nowhere}."
+        where = _listed([title(self.nodes[i]) for i in self.at])
+        if not self.changes:
+            order = "the steps come in another order, and " if self.comparison.first is not None else ""
+            return f"{self.bug} at {where} changes nothing here: {order}every gradient is that of the right run."
+        gone = [n for n in self.changed if n.cotangent is None]
+        other = [n for n in self.changed if n.cotangent is not None]
+        parts = [
+            *([f"changes the gradient of {_listed([title(n) for n in other])}"] if other else []),
+            *([f"leaves {_listed([title(n) for n in gone])} without one"] if gone else []),
+        ]
+        stopped = f" The pass cannot finish: {self.error}." if self.error else ""
+        step = "" if self.parts_at is None else f" The runs part at step {self.parts_at}."
+        return f"{self.bug} at {where} {' and '.join(parts)}.{step}{stopped}"
+
+    def check(self, **options: Any) -> CheckReport:
+        """As :meth:`Trace.check`; a note of the report says what the mistake does here, or that it changes nothing."""
+        report = super().check(**options)
+        report.notes = (*report.notes, self.headline)
+        return report
+
+    def __str__(self) -> str:
+        lines = [self.headline, f"What the wrong engine does: {self.wrong}"]
+        seen = dict.fromkeys(k for k in (self.acts_at, self.parts_at) if k is not None)
+        lines += [f"Step {k}: {self.steps[k].caption}" for k in seen]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<{super().__repr__()}, with {self.bug}>"
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is None or b is None:
+        return a is b
+    return agrees(a, b)
+
+
+def _listed(words: list[str]) -> str:
+    words = list(dict.fromkeys(words))
+    if len(words) > 5:
+        words = [*words[:4], f"{len(words) - 4} more"]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
