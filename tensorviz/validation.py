@@ -173,7 +173,8 @@ def _share(place: _Place, s: Share, target: TraceNode, nodes: tuple[TraceNode, .
         left = tuple(n for i, n in enumerate(s.local.shape) if i not in axes)
         if not grown or left != tuple(n for i, n in enumerate(target.shape, s.local.ndim - len(target.shape)) if i not in axes):
             place.fail(f"has local of shape {s.local.shape}, which does not sum to {target.shape}")
-        if s.summed_axes != axes:
+        # more than these: what the mistake "wrong-axes" records, and spreads over the operand again
+        if not set(axes) <= set(s.summed_axes) <= set(range(s.local.ndim)) or len(set(s.summed_axes)) < len(s.summed_axes):
             place.fail(f"is summed over axes {s.summed_axes}, but {s.local.shape} becomes {target.shape} over {axes}")
     elif s.summed_axes:
         place.fail(f"is summed over axes {s.summed_axes}, but its shape is that of the node")

@@ -26,8 +26,8 @@ def with_bug(trace: Trace, name: str, *, node: Any = None) -> BuggyTrace:
     >>> wrong = (x * x).backward().with_bug("overwrite")
     >>> wrong.node("x").cotangent.item(), wrong.right.node("x").cotangent.item()
     (3.0, 6.0)
-    >>> print(wrong.steps[wrong.parts_at].caption)
-    The wrong engine overwrites: ∂x held 3, and the share 3 from x * x takes its place. The right one adds: 6.
+    >>> wrong.headline
+    'overwrite at x changes the gradient of x. The runs part at step 3.'
     >>> wrong.check().kind
     'mismatch'
     """
