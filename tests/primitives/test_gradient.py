@@ -55,6 +55,24 @@ def test_a_tie_at_the_max_is_split_in_sentences():
     assert graph.trace.node("∂x").value.tolist() == [0.0, 0.5, 0.5, 0.0]
 
 
+def test_pad_is_undone_by_shrink_in_a_sentence_and_a_picture():
+    x = leaf([1.0, 2.0, 3.0])
+    y = p.pad(x, [2, 1])
+    graph = p.grad_graph(y, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    assert captions(graph)[1] == "Rule of pad (y) for x: shrink cuts out the block from (2,) on: (6,) becomes (3,); this is ∂x."
+    assert graph.trace.node("∂x").value.tolist() == [2.0, 3.0, 4.0]
+    svg = graph.trace.to_svg(step=1)
+    assert highlighted(svg) == str(graph.trace.node("∂x").id)
+    assert ">shrink<" in svg
+
+
+def test_permute_is_undone_by_the_inverse_order_in_a_sentence():
+    x = leaf(np.zeros((2, 3, 4)))
+    y = p.permute(x, [2, 0, 1])
+    graph = p.grad_graph(y, np.ones((4, 2, 3)))
+    assert captions(graph)[1] == "Rule of permute (y) for x: permute takes the axes in the order (1, 2, 0): (4, 2, 3) becomes (2, 3, 4); this is ∂x."
+
+
 def test_a_fork_adds_and_says_so():
     x = leaf([2.0, 3.0])
     y = p.reduce(p.mul(x, x))

@@ -55,7 +55,7 @@ def _functions() -> Iterator[str]:
         ops = sorted({op for v in group for op in v.ops if op in REGISTRY})
         yield f"| `{function}` | {', '.join(ops)} | " + " | ".join(_cell(group, who) for who in JUDGES) + " |"
     yield ""
-    constants = sorted(name for name, op in REGISTRY.items() if not op.differentiable and type(op).__module__.startswith("tensorviz."))
+    constants = sorted(name for name, op in REGISTRY.items() if not op.differentiable and type(op).__module__.startswith("tensorviz.ops."))
     yield f"Ops without a gradient: {', '.join(constants)}. Ops that only higher derivatives meet: {', '.join(sorted(INTERNAL))}."
     yield ""
 
