@@ -149,6 +149,18 @@ class Parser(argparse.ArgumentParser):
         super().error(message)
 
 
+def site(options: argparse.Namespace) -> int:
+    from tensorviz.errors import MissingExtraError, SiteError
+    from tensorviz.site.build import build_site
+
+    try:
+        index = build_site(options.folder, options.output, progress=lambda line: print(line, flush=True))[0]
+    except (SiteError, MissingExtraError) as problem:
+        raise UsageError(str(problem)) from None
+    print(index)
+    return 0
+
+
 def parser() -> argparse.ArgumentParser:
     import tensorviz
 
@@ -178,6 +190,9 @@ def parser() -> argparse.ArgumentParser:
     for made in (shown, command("demo", demo, "open an example")):
         made.add_argument("-o", "--output", metavar="FILE", help="write the page here and open nothing")
         made.add_argument("--text", action="store_true", help="print the steps instead")
+    made = command("site", site, "run a folder of notebooks and write pages in which every stepper works without a kernel or a network")
+    made.add_argument("folder", metavar="FOLDER", help="the notebooks; course.toml in it says their order")
+    made.add_argument("-o", "--output", metavar="DIR", default="site", help="where to (default: site)")
     return top
 
 

@@ -135,3 +135,7 @@ class CheckError(TensorvizError, AssertionError):
 
 class MissingExtraError(TensorvizError, ImportError):
     """Something optional is not installed; the message gives the pip command."""
+
+
+class SiteError(TensorvizError, ValueError):
+    """A folder of notebooks that cannot become a site: what is missing, or the cell that raised."""

@@ -1,0 +1,103 @@
+"""A notebook, run and turned into the body of a page: nbconvert does it, with mathematics as MathML, so that a page loads nothing. Imports errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tensorviz.errors import MissingExtraError, SiteError
+
+SECONDS = 900
+"""A cell that runs longer has gone wrong; the slowest of the lessons takes a tenth of it on two cores."""
+
+
+def executed(path: Path) -> Any:
+    """The notebook with the outputs of a fresh run in its own folder.
+
+    Raises :class:`SiteError` with the cell and the traceback of a cell that raises.
+    """
+    try:
+        import nbformat
+        from nbclient import NotebookClient
+        from nbclient.exceptions import CellExecutionError, CellTimeoutError
+    except ImportError as missing:
+        raise needs_extra(missing) from None
+    book: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    # a kernel warns that others on this machine could listen in; a lesson holds no secrets
+    quiet = ["--log-level=ERROR"]
+    client = NotebookClient(book, timeout=SECONDS, kernel_name="python3", extra_arguments=quiet, resources={"metadata": {"path": str(path.parent)}})
+    try:
+        client.execute()
+    except (CellExecutionError, CellTimeoutError) as problem:
+        raise SiteError(f"{path} does not run to its end:\n{problem}") from None
+    return book
+
+
+def body_of(book: Any) -> str:
+    """The cells and their outputs as HTML; mathematics as MathML, code with the classes of :func:`code_style`."""
+    return str(_exporter().from_notebook_node(book)[0])
+
+
+def markdown(text: str) -> str:
+    """A piece of Markdown as HTML."""
+    from nbconvert.filters.markdown_mistune import MarkdownWithMath
+
+    return str(MarkdownWithMath(renderer=_renderer()(escape=False, exclude_anchor_links=True)).render(text))
+
+
+def code_style() -> str:
+    """Colours of code, light and dark."""
+    from pygments.formatters import HtmlFormatter
+
+    light = HtmlFormatter(style="default").get_style_defs(".highlight")
+    dark = HtmlFormatter(style="github-dark").get_style_defs(".highlight")
+    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
+
+
+def needs_extra(missing: ImportError) -> MissingExtraError:
+    return MissingExtraError(f'a site needs {missing.name}, which the extra "site" brings: install tensorviz-backward[site]')
+
+
+def _exporter() -> Any:
+    try:
+        from jinja2 import pass_context
+        from nbconvert.exporters import HTMLExporter
+        from nbconvert.filters.markdown_mistune import MarkdownWithMath
+    except ImportError as missing:
+        raise needs_extra(missing) from None
+
+    class Exporter(HTMLExporter):
+        @pass_context
+        def markdown2html(self, context: Any, source: str) -> str:
+            cell = context.get("cell", {})
+            renderer = _renderer()(escape=False, attachments=cell.get("attachments", {}), exclude_anchor_links=True)
+            return str(MarkdownWithMath(renderer=renderer).render(source))
+
+    made: Any = Exporter
+    return made(template_name="basic")
+
+
+def _renderer() -> Any:
+    try:
+        from latex2mathml.converter import convert
+        from nbconvert.filters.markdown_mistune import IPythonRenderer
+    except ImportError as missing:
+        raise needs_extra(missing) from None
+
+    class Renderer(IPythonRenderer):
+        def inline_math(self, body: str) -> str:
+            return str(convert(body))
+
+        def block_math(self, body: str) -> str:
+            return str(convert(body, display="block"))
+
+        def latex_environment(self, name: str, body: str) -> str:
+            return str(convert(f"\\begin{{{name}}}{body}\\end{{{name}}}", display="block"))
+
+        def link(self, text: str, url: str, title: str | None = None) -> str:
+            # a notebook beside this one is a page beside this one
+            if url.endswith(".ipynb") and "/" not in url:
+                url = url.removesuffix(".ipynb") + ".html"
+            return str(super().link(text, url, title))
+
+    return Renderer

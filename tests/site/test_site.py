@@ -1,0 +1,88 @@
+"""A folder of notebooks becomes pages that need nothing."""
+
+from __future__ import annotations
+
+import re
+
+import nbformat
+import pytest
+
+from tensorviz.cli import main
+from tensorviz.errors import SiteError
+from tensorviz.site.build import build_site
+from tensorviz.site.course import read_course
+
+STEPPER = "import tensorviz as tv\nx = tv.tensor(3.0, requires_grad=True)\ny = x * x\ny.backward()"
+
+
+def lesson(folder, name, text, *cells):
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text), *map(nbformat.v4.new_code_cell, cells)])
+    nbformat.write(book, folder / f"{name}.ipynb")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "lessons"
+    (made / "data").mkdir(parents=True)
+    (made / "data" / "numbers.csv").write_text("1,2\n")
+    lesson(made, "squares", "# Squares & $x^2$\n\nAfter this you can\n\n- square\n\nMore. See [sums](sums.ipynb).\n\n$$\\frac{a}{b}$$", STEPPER)
+    lesson(made, "sums", "# Sums\n\nAdd <b>up</b>.", "open('data/numbers.csv').read()")
+    (made / "course.toml").write_text('title = "A course"\nopening = "Read *on*."\n[[part]]\ntitle = "All"\nlessons = ["squares", "sums"]\n')
+    return made
+
+
+@pytest.fixture
+def site(folder, tmp_path):
+    told = []
+    build_site(folder, tmp_path / "out", progress=told.append)
+    assert [line.split()[:2] for line in told] == [["1/2", "squares.html"], ["2/2", "sums.html"]]
+    return tmp_path / "out"
+
+
+def test_the_pages_hold_the_lessons_in_order_and_load_nothing(site):
+    index, squares, sums = ((site / name).read_text(encoding="utf-8") for name in ("index.html", "squares.html", "sums.html"))
+    assert index.index("squares.html") < index.index("sums.html")
+    assert "<li>square</li>" in index and "<em>on</em>" in index
+    assert '<a rel="next" href="sums.html">' in squares and '<a rel="prev" href="squares.html">' in sums
+    assert "<mfrac>" in squares and 'href="sums.html">sums</a>' in squares
+    assert "1,2" in sums
+    for page in (index, squares, sums):
+        addresses = re.findall(r"""(?:src|href)=["']?(?!data:)([a-z]+://[^"'> ]+)""", page)
+        assert addresses == []
+
+
+def test_the_notebooks_can_be_downloaded_with_what_they_read(site, folder):
+    assert (site / "notebooks" / "squares.ipynb").read_bytes() == (folder / "squares.ipynb").read_bytes()
+    assert (site / "notebooks" / "data" / "numbers.csv").is_file()
+
+
+def test_without_a_table_all_notebooks_come_in_order_of_their_names(folder):
+    (folder / "course.toml").unlink()
+    assert [one.name for one in read_course(folder).lessons] == ["squares", "sums"]
+
+
+def test_a_lesson_that_raises_is_told_with_its_cell(tmp_path):
+    lesson(tmp_path, "broken", "# Broken", "ratio = 1 / 0")
+    with pytest.raises(SiteError, match=r"(?s)broken.ipynb does not run to its end.*ratio = 1 / 0.*ZeroDivisionError"):
+        build_site(tmp_path, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        (None, "holds no notebook"),
+        ('title = "x"\n[[part]]\ntitle = "y"\nlessons = ["gone"]', "there is no notebook .*gone.ipynb"),
+        ("title = ", r"course\.toml: .*it needs a title and \[\[part\]\] tables"),
+        ('title = "x"', r"course\.toml: .*part.*it needs a title"),
+    ],
+)
+def test_a_folder_that_is_no_course_is_refused(tmp_path, capsys, table, told):
+    if table is not None:
+        (tmp_path / "course.toml").write_text(table)
+    assert main(["site", str(tmp_path), "-o", str(tmp_path / "out")]) == 2
+    assert re.search(told, capsys.readouterr().err)
+
+
+def test_every_lesson_of_the_project_is_in_its_course(request):
+    notebooks = request.config.rootpath / "notebooks"
+    assert {one.path.name for one in read_course(notebooks).lessons} == {path.name for path in notebooks.glob("*.ipynb")}
