@@ -155,8 +155,11 @@ class Lowered:
         return f"Lowered graph: {before} op{'' if before == 1 else 's'} written as {after} primitive{'' if after == 1 else 's'}"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """Both pictures, the original above."""
+        """Both pictures, the original above; text alone where ``tv.set_display`` asks for no pictures."""
+        told = f"{self!r}\n{self.table()}"
+        if set(self.original._repr_mimebundle_(include, exclude)) == {"text/plain"}:
+            return {"text/plain": told}
         lowered = self.draw().to_svg()
         rows = (("as you wrote it", self.original.to_svg()), ("in primitives", lowered))
-        figures = "".join(f'<figure style="margin:0 0 1em;overflow-x:auto"><figcaption>{told}</figcaption>{svg}</figure>' for told, svg in rows)
-        return {"text/html": figures, "image/svg+xml": lowered, "text/plain": f"{self!r}\n{self.table()}"}
+        figures = "".join(f'<figure style="margin:0 0 1em;overflow-x:auto"><figcaption>{title}</figcaption>{svg}</figure>' for title, svg in rows)
+        return {"text/html": figures, "image/svg+xml": lowered, "text/plain": told}

@@ -88,7 +88,7 @@ class GradGraph:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """One for the seed, then one per primitive, each with its sentence."""
+        """One for the seed, then one per primitive, each with its sentence; last those for gradients that are constant."""
         return self.trace.steps
 
     def counts(self) -> Counts:
@@ -128,6 +128,18 @@ class GradGraph:
             )
         for i, made in rules.items():
             steps.append(Step("seed", i, None, None, nodes[i].value, self._caption(made, nodes[i], nodes)))
+        for i in data.roots:
+            if i != seed and i not in rules:
+                steps.append(
+                    Step(
+                        "seed",
+                        i,
+                        None,
+                        None,
+                        nodes[i].value,
+                        f"{nodes[i].name or 'A gradient'} is a constant, whatever the seed: its rule gives {_constant(nodes[i])}.",
+                    )
+                )
         return Trace(TraceData(nodes, tuple(steps), data.roots, True, {**self.texts, **data.sources}))
 
     def _shown(self, node: TraceNode, made: GradStep | None) -> TraceNode:
@@ -175,6 +187,10 @@ class GradGraph:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return self.trace._repr_mimebundle_(include, exclude)
+
+
+def _constant(node: TraceNode) -> str:
+    return "0" if not np.any(node.value) else f"an array of shape {node.shape}"
 
 
 def grad_graph(y: Tensor, gradient: Any = None, *, frame: FrameType | None = None) -> GradGraph:

@@ -180,6 +180,11 @@ def test_it_is_drawn_shown_and_told():
     shown = lowered._repr_mimebundle_()
     assert shown["text/html"].count("<svg") == 2
     assert lowered.draw().to_svg().startswith("<svg")
+    tv.set_display("text")
+    try:
+        assert set(lowered._repr_mimebundle_()) == {"text/plain"}
+    finally:
+        tv.set_display("stepper")
     assert lowered.trace is None
     assert lowered.show().trace is lowered.trace
 

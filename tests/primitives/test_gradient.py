@@ -158,6 +158,15 @@ def test_a_leaf_that_receives_the_seed_itself_has_it_as_its_gradient():
     assert len(graph.trace.nodes) == 1
 
 
+def test_a_gradient_that_no_seed_changes_is_told_as_a_constant(tmp_path):
+    x = leaf([1.0, -2.0], "x")
+    graph = p.grad_graph(np.sign(x), [1.0, 1.0])
+    assert graph.grad("x").tolist() == [0.0, 0.0]
+    assert captions(graph)[-1] == "∂x is a constant, whatever the seed: its rule gives 0."
+    graph.trace.save(tmp_path / "t.tvz")
+    assert tv.load(tmp_path / "t.tvz").steps[-1].caption == captions(graph)[-1]
+
+
 def test_a_gradient_graph_of_other_ops_holds_what_their_rules_call():
     A, B = leaf(np.ones((2, 3))), leaf(np.ones((3, 4)))
     graph = p.grad_graph((A @ B).sum())
