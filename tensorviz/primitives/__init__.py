@@ -27,11 +27,13 @@ elementwise   add, mul, max, compare, cast, where, ...   products with g; of max
 """
 
 from tensorviz.primitives.axes import inverse_order, summed_axes
+from tensorviz.primitives.blocks import index, pad, shrink, stack
 from tensorviz.primitives.counts import Counts, NodeCount, recompute_counts
 from tensorviz.primitives.elementwise import add, cast, compare, div, max, mul, neg, stop, sub, where
-from tensorviz.primitives.gradient import GradGraph, GradStep, grad_graph, only_primitives
+from tensorviz.primitives.gradient import grad_graph
+from tensorviz.primitives.graph import GradGraph, GradStep, only_primitives
 from tensorviz.primitives.kinds import ELEMENTWISE, FUNCTIONS, MOVEMENT, PRIMITIVES, REDUCTION, is_primitive
-from tensorviz.primitives.movement import expand, index, pad, permute, reshape, shrink, stack, stage
+from tensorviz.primitives.movement import expand, permute, reshape, stage
 from tensorviz.primitives.reduction import reduce
 
 __all__ = [
