@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from tensorviz import ops
 from tensorviz.engine.backward import backward
 from tensorviz.engine.functional import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
-from tensorviz.engine.graph import enable_grad, is_grad_enabled, no_grad, scope
+from tensorviz.engine.mode import enable_grad, is_grad_enabled, no_grad, scope
 from tensorviz.engine.tensor import Tensor, tensor
 from tensorviz.ops import *  # noqa: F403 - the op families list their public names in __all__
 from tensorviz.show import debug, draw

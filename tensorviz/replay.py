@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorviz.arguments import mapping, shown
-from tensorviz.engine.op import FAILURES, REGISTRY, explained
+from tensorviz.engine.op import REGISTRY
+from tensorviz.engine.refusals import FAILURES, explained
 from tensorviz.errors import DTypeError, ReplayError, ShapeError
 from tensorviz.trace import Array, Trace
 

@@ -25,7 +25,8 @@ from tensorviz.checks.search import Outcome, along
 from tensorviz.checks.subject import Subject, agrees, title
 from tensorviz.engine import tensor as tensors
 from tensorviz.engine.backward import reachable, refuse_stale, sweep
-from tensorviz.engine.graph import Node, enable_grad
+from tensorviz.engine.graph import Node
+from tensorviz.engine.mode import enable_grad
 from tensorviz.engine.record import Pass
 from tensorviz.engine.tensor import Tensor, tensor
 from tensorviz.errors import CheckError, RuleError

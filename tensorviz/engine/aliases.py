@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorviz.engine.graph import Node, enable_grad, local, no_grad
-from tensorviz.engine.op import Op, apply
+from tensorviz.engine.graph import Node
+from tensorviz.engine.mode import enable_grad, is_grad_enabled, no_grad
+from tensorviz.engine.run import apply
 from tensorviz.errors import InPlaceError
 
 if TYPE_CHECKING:
+    from tensorviz.engine.op import Op
     from tensorviz.engine.tensor import Tensor
 
 Put = Callable[[Any, Any], Any]
@@ -44,13 +46,13 @@ class Alias:
 def _of(t: Tensor) -> Alias:
     found = alias_of(t)
     if found is None:
-        found = t._alias = Alias()
+        found = t._more().alias = Alias()
     return found
 
 
 def alias_of(t: Tensor) -> Alias | None:
     """What a Tensor shares, None for most."""
-    return getattr(t, "_alias", None)
+    return None if t._own is None else t._own.alias
 
 
 def view(op: Op, a: Any, params: dict[str, Any], put: Put | None) -> Any:
@@ -60,7 +62,7 @@ def view(op: Op, a: Any, params: dict[str, Any], put: Put | None) -> Any:
         return made
     value, kept = made._node.value, a._current().value
     if type(value) is np.ndarray and value.base is not None and (value.base is kept or value.base is getattr(kept, "base", None)):
-        alias = made._alias = Alias()
+        alias = made._more().alias = Alias()
         alias.base, alias.op, alias.params, alias.put = a, op, params, put
         base = _of(a)
         if len(base.views) >= base.limit:
@@ -81,7 +83,7 @@ def refuse_write(t: Tensor, op: Op) -> None:
             )
         base = alias.base
         node = base._current()
-        if node.op is None and node.requires_grad and local.mode.enabled:
+        if node.op is None and node.requires_grad and is_grad_enabled():
             raise InPlaceError(
                 f"in-place {op.name} on {t._what()}, which is a view of the leaf {base._what()} (taken by {alias.op.name}), and that requires a gradient: "
                 f"its recorded value would be lost. Write x = x {op.label if op.operators else op.name} ... for a new value, change a copy, made with x.copy(), or update it inside `with tv.no_grad():`"

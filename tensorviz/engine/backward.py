@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from types import FrameType
@@ -42,6 +41,8 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
     roots = list(roots)
     if not roots:
         raise GraphError("backward needs at least one Tensor to start from")
+    if frame is None:
+        frame = user_frame(2)
     nodes = [_root(r) for r in roots]
     seeds = _seeds(nodes, roots, gradients)
     ops, leaves = reachable(nodes)
@@ -51,31 +52,28 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
     for node, seed in zip(nodes, seeds, strict=True):
         totals[node] = totals[node] + seed if node in totals else seed
     pulled: list[tuple[Any, ...]] = []
+    watchers = local.watchers
     paused = gc.isenabled()
     if paused:
         gc.disable()
     try:
-        if local.watchers:
-            started = Pass(nodes, seeds, ops, pulled, [], names_in(frame if frame is not None else user_frame(2)), complete=False)
-            sweep_watched(started, totals, local.watchers)
+        if watchers:
+            sweep_watched(Pass(nodes, seeds, ops, pulled, [], names_in(frame), False), totals, watchers)
         else:
-            sweep(ops, totals, pulled)
+            sweep(ops, totals, pulled if record else None)
     except Exception as error:
-        if not isinstance(error, Breakpoint):  # which has its own
-            names = names_in(frame if frame is not None else user_frame(2))
-            error.trace = Trace(Pass(nodes, seeds, ops, pulled, [], names, complete=False).build)  # type: ignore[attr-defined]
+        if record and not isinstance(error, Breakpoint):  # which has its own
+            error.trace = Trace(Pass(nodes, seeds, ops, pulled, [], names_in(frame), False).build)  # type: ignore[attr-defined]
         raise
     finally:
         if paused:
             gc.enable()
-    leaves.sort(key=_uid)
     writes = write_gradients(leaves + [n for n in ops if n.rare is not None], totals)
     if not record:
         for root in roots:
             root.trace = None  # an older pass is not the latest any more
         return None
-    done = Pass(nodes, seeds, ops, pulled, writes, names_in(frame if frame is not None else user_frame(2)))
-    trace = Trace(done.build)
+    trace = Trace(Pass(nodes, seeds, ops, pulled, writes, names_in(frame)).build)
     for root in roots:
         root.trace = trace
     return trace
@@ -146,32 +144,34 @@ def _seeds(nodes: Sequence[Node], roots: Sequence[Tensor], gradients: Sequence[A
 
 
 def reachable(roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
-    """The nodes that a gradient reaches from the roots: results, newest first, and leaves."""
+    """The nodes that a gradient reaches from the roots: results, newest first, and leaves, oldest first."""
     seen = set(roots)
-    stack = list(seen)
-    ops: list[Node] = []
-    leaves: list[Node] = []
-    while stack:
-        node = stack.pop()
-        if node.op is None:
-            leaves.append(node)
-            continue
-        ops.append(node)
+    found = list(seen)
+    add, push = seen.add, found.append
+    for node in found:  # grows
         for n in node.inputs:
             if n.requires_grad and n not in seen:
-                seen.add(n)
-                stack.append(n)
-    ops.sort(key=_uid, reverse=True)
-    return ops, leaves
+                add(n)
+                push(n)
+    found.sort(key=_uid, reverse=True)
+    ops = [n for n in found if n.op is not None]
+    if len(ops) == len(found):
+        return ops, []
+    return ops, [n for n in reversed(found) if n.op is None]
 
 
-def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, ...]]) -> None:
-    """Run every rule once. Shares are added in the order in which their consumers are visited; that order is part of the contract."""
-    get, keep = totals.get, pulled.append
+def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, ...]] | None) -> None:
+    """Run every rule once. Shares are added in the order in which their consumers are visited; that order is part of the contract.
+
+    ``pulled`` gets the tuple of shares of each node, empty where no gradient arrived. None: nothing is kept, and a total goes when it has been used.
+    """
+    keep = None if pulled is None else pulled.append
     for node in ops:
-        g = get(node)
-        if g is None:
-            keep(())
+        try:
+            g = totals[node]
+        except KeyError:
+            if keep is not None:
+                keep(())
             continue
         try:
             shares = node.op.pull(node, g)  # type: ignore[union-attr]
@@ -184,10 +184,10 @@ def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, 
         if not node.same:
             for slot, share in enumerate(shares):
                 if share is not None:
-                    value = inputs[slot].value
+                    inp = inputs[slot]
+                    value = inp.value
                     if type(share) is not type(value) or share.shape != value.shape or share.dtype is not value.dtype:
                         share = fit(node, slot, share)
-                    inp = inputs[slot]
                     totals[inp] = totals[inp] + share if inp in totals else share
         elif len(inputs) == 2:  # written out: a loop over two costs as much again as what it does
             inp, other = inputs
@@ -200,7 +200,10 @@ def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, 
             for inp, share in zip(inputs, shares):  # noqa: B905 - compared above
                 if share is not None:
                     totals[inp] = totals[inp] + share if inp in totals else share
-        keep(shares)
+        if keep is not None:
+            keep(shares)
+        elif node.rare is None:
+            del totals[node]
 
 
 def sweep_watched(started: Pass, totals: dict[Node, Any], watchers: Sequence[Callable[[Pass], Look]]) -> None:
@@ -233,7 +236,7 @@ def fit(node: Node, slot: int, share: Any) -> Any:
             share = add_up(share, axes)
         if share.shape != shape:
             share = share.reshape(shape)
-    if share.dtype != value.dtype:
+    if share.dtype is not value.dtype and share.dtype != value.dtype:
         if share.dtype.kind not in "fiub":
             raise RuleError(
                 f"the backward rule of {describe(node)} returned for slot {slot} a gradient of dtype {share.dtype}, expected {value.dtype}"
@@ -271,35 +274,37 @@ def _place(changed: Changed) -> Any:
     return locate(changed.code, changed.lasti)
 
 
-_writing = threading.Lock()
-"""Held while gradients are written: threads that share a leaf read its ``.grad``, add and write, and none may come in between."""
-
-
 def write_gradients(nodes: Sequence[Node], totals: dict[Node, Any]) -> list[Write]:
-    """Add to ``.grad`` of the leaves (and of results that retain theirs), in arrays of their own; one pass after the other where threads share leaves."""
-    with _writing:
-        return _written(nodes, totals)
-
-
-def _written(nodes: Sequence[Node], totals: dict[Node, Any]) -> list[Write]:
-    writes = []
-    for node in nodes:
-        total = totals.get(node)
-        if total is None:
-            continue
-        owner = node.rare.owner() if node.rare is not None and node.rare.owner is not None else None
-        if owner is None:
-            if node.op is None:
-                writes.append(Write(node, None))
-            continue
-        if node.op is not None and not owner._retain:
-            continue
-        before = owner._grad
-        if before is None:
-            owner._grad = np.array(total, dtype=node.value.dtype)
-            writes.append(Write(node, None))
-        else:
-            kept = before.copy()
-            owner._grad = np.array(before + total, dtype=node.value.dtype)
-            writes.append(Write(node, kept))
+    """Add to ``.grad`` of the leaves, and of results that retain theirs."""
+    writes: list[Write] = []
+    with tensors.gradients:
+        for node in nodes:
+            total = totals.get(node)
+            if total is None:
+                continue
+            rare = node.rare
+            owner = rare.owner() if rare is not None and rare.owner is not None else None
+            if owner is None:
+                if node.op is None:
+                    writes.append((node, None))
+                continue
+            own = owner._own
+            if own is None:
+                own = owner._more()
+            if node.op is not None and not own.retain:
+                continue
+            before = own.grad
+            if before is None:
+                # not copied before somebody reads it: many never are, and all of a network's at once are a good part of its memory
+                own.grad = _in(total, node.value.dtype)
+                writes.append((node, None))
+            else:
+                # the user may still write to what was handed out
+                writes.append((node, before.copy() if own.private else before))
+                own.grad = _in(before + total, node.value.dtype)
+            own.private = False
     return writes
+
+
+def _in(total: Any, dtype: Any) -> Any:
+    return total if total.dtype is dtype or total.dtype == dtype else total.astype(dtype)

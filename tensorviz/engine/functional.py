@@ -14,8 +14,9 @@ import numpy as np
 
 from tensorviz.arguments import function, shown
 from tensorviz.engine import trees
-from tensorviz.engine.graph import Node, check_dtype, enable_grad, frozen, is_grad_enabled, leaf, numbers
+from tensorviz.engine.graph import Node, check_dtype, frozen, leaf, numbers
 from tensorviz.engine.higher import behind, pull
+from tensorviz.engine.mode import enable_grad, is_grad_enabled
 from tensorviz.engine.op import REGISTRY, Op, apply
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError, GraphError, IndexingError, SeedError, ShapeError

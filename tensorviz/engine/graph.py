@@ -1,4 +1,4 @@
-"""The recorded graph: nodes, the grad mode and scope of the thread, and where in the user's code a node was made. Knows no op."""
+"""The recorded graph: nodes, and where in the user's code they were made. Knows no op."""
 
 from __future__ import annotations
 
@@ -6,36 +6,26 @@ import itertools
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Generator
-from contextlib import ContextDecorator, contextmanager
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tensorviz.arguments import shown
+from tensorviz.engine.mode import current
 from tensorviz.errors import DTypeError
 
 if TYPE_CHECKING:
     from tensorviz.engine.op import Op
 
-new_uid: Callable[[], int] = itertools.count(1).__next__
+uids = itertools.count(1)
 """Numbers nodes in the order in which they are made, so that the order of the graph needs no search."""
-
-
-class Mode:
-    """What holds for the code that runs now in this thread: is a graph recorded, and under which scope."""
-
-    __slots__ = ("enabled", "scope")
-
-    def __init__(self) -> None:
-        self.enabled = True
-        self.scope = ""
+new_uid: Callable[[], int] = uids.__next__
 
 
 class _Local(threading.local):
     def __init__(self) -> None:
-        self.mode = Mode()
         self.watchers: tuple[Any, ...] = ()
         """Who looks at every rule of a live backward pass of this thread; see :func:`tensorviz.engine.backward.sweep_watched`."""
 
@@ -161,7 +151,7 @@ def leaf(value: Any, *, requires_grad: bool = False, uid: int | None = None, dep
     """A node without inputs, made at the user's current line."""
     frame = user_frame(depth)
     code, lasti = (frame.f_code, frame.f_lasti) if frame is not None else (None, -1)
-    return Node(None, (), NO_PARAMS, value, requires_grad, requires_grad, True, new_uid() if uid is None else uid, code, lasti, local.mode.scope)
+    return Node(None, (), NO_PARAMS, value, requires_grad, requires_grad, True, new_uid() if uid is None else uid, code, lasti, current().scope)
 
 
 def frozen(array: np.ndarray[Any, Any]) -> Any:
@@ -228,72 +218,6 @@ def check_dtype(dtype: np.dtype[Any], where: str = "", like: Any = _NOTHING) -> 
         raise DTypeError(
             f"{where or 'a Tensor'} holds floats, integers or booleans, got {got}; check that the nested lists are rectangular and hold numbers only"
         )
-
-
-# ---- grad mode and scopes ---------------------------------------------------------------------------------------
-
-
-class no_grad(ContextDecorator):  # noqa: N801 - used like a function, and so named everywhere
-    """Record nothing inside: results carry no gradient. A context manager and a decorator, for this thread only.
-
-    >>> import tensorviz as tv
-    >>> x = tv.tensor(2.0, requires_grad=True)
-    >>> with tv.no_grad():
-    ...     y = x * 3
-    >>> y.requires_grad
-    False
-    """
-
-    def __init__(self, *misused: Any) -> None:
-        if misused:
-            name = type(self).__name__
-            raise DTypeError(f"{name} takes no arguments, got {shown(misused[0])}; as a decorator it is written with parentheses: @tv.{name}()")
-        self._previous: list[bool] = []
-
-    def _recreate_cm(self) -> no_grad:
-        return type(self)()
-
-    def __enter__(self) -> None:
-        self._previous.append(local.mode.enabled)
-        local.mode.enabled = False
-
-    def __exit__(self, *error: object) -> None:
-        local.mode.enabled = self._previous.pop()
-
-
-class enable_grad(no_grad):  # noqa: N801 - as no_grad
-    """Record again inside a :class:`no_grad` block."""
-
-    def __enter__(self) -> None:
-        self._previous.append(local.mode.enabled)
-        local.mode.enabled = True
-
-
-def is_grad_enabled() -> bool:
-    """Whether operations are recorded now, in this thread."""
-    return local.mode.enabled
-
-
-@contextmanager
-def scope(name: str) -> Generator[None, None, None]:
-    """Group the nodes made inside under ``name``; nested names join with ``/``.
-
-    >>> import tensorviz as tv
-    >>> x = tv.tensor(2.0, requires_grad=True)
-    >>> with tv.scope("net"), tv.scope("layer1"):
-    ...     y = x * x
-    >>> y.backward().node(y).scope
-    'net/layer1'
-    """
-    if not (type(name) is str and name):
-        raise DTypeError(f"a scope's name is a string with at least one character, got {name!r}")
-    mode = local.mode
-    before = mode.scope
-    mode.scope = f"{before}/{name}" if before else name
-    try:
-        yield
-    finally:
-        mode.scope = before
 
 
 def weak(obj: Any) -> Callable[[], Any]:

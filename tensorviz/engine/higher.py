@@ -18,13 +18,6 @@ from tensorviz.engine.unbroadcast import can_grow, unbroadcast
 from tensorviz.errors import RuleError
 
 
-class _Forgetful(list[Any]):
-    """A list that keeps nothing: where no record is wanted, shares may go as soon as they are added."""
-
-    def append(self, item: Any) -> None:
-        pass
-
-
 def pull(roots: Sequence[Node], seeds: Sequence[Any], variables: Sequence[Node], *, recorded: bool) -> list[Any]:
     """The gradient of every variable (None where no root depends on it), for one seed per root. Nothing is written to ``.grad``.
 
@@ -43,7 +36,7 @@ def pull(roots: Sequence[Node], seeds: Sequence[Any], variables: Sequence[Node],
         if recorded:
             _sweep_recorded(ops, totals)
         else:
-            sweep(ops, totals, _Forgetful())
+            sweep(ops, totals, None)
     finally:
         if paused:
             gc.enable()

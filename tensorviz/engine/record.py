@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import compress
 from operator import attrgetter
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,12 +23,8 @@ from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import grown_axes, unbroadcast
 from tensorviz.trace import Array, NodeKind, Share, Source, Step, TraceData, TraceNode
 
-
-class Write(NamedTuple):
-    """A gradient written to a leaf at the end of a pass, and what ``.grad`` held before."""
-
-    node: Node
-    before: Array | None
+Write = tuple[Node, Array | None]
+"""A gradient written to a leaf at the end of a pass, and what ``.grad`` held before."""
 
 
 class Pass:
@@ -42,10 +38,14 @@ class Pass:
         pulled: Sequence[tuple[Any, ...]],
         writes: Sequence[Write],
         names: dict[int, str],
-        *,
         complete: bool = True,
     ) -> None:
-        self.roots, self.seeds, self.ops, self.pulled, self.writes, self.names = roots, seeds, ops, pulled, writes, names
+        self.roots = roots
+        self.seeds = seeds
+        self.ops = ops
+        self.pulled = pulled
+        self.writes = writes
+        self.names = names
         self.number = new_uid()
         """Drawn when the pass ended, to tell what came before and what after."""
         self.complete = complete and seeds is not None
@@ -305,6 +305,8 @@ def names_in(frame: FrameType | None) -> dict[int, str]:
         return found
     inner = frame.f_locals
     for space in (inner,) if inner is frame.f_globals else (inner, frame.f_globals):
+        if not any(map(_KINDS.__getitem__, set(map(type, list(space.values()))))):
+            continue  # most modules hold no Tensor at all
         held = dict(space)
         for name, value in compress(held.items(), map(_KINDS.__getitem__, map(type, held.values()))):
             if name[:1] == "_":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,14 +13,34 @@ import numpy.typing as npt
 
 from tensorviz.arguments import shown
 from tensorviz.engine import aliases, protocols
-from tensorviz.engine.graph import Changed, Node, check_dtype, frozen, leaf, local, new_uid, user_frame, weak
-from tensorviz.engine.op import METHODS, Op, apply, set_tensor_class
+from tensorviz.engine.graph import Changed, Node, check_dtype, frozen, leaf, new_uid, user_frame, weak
+from tensorviz.engine.mode import is_grad_enabled
+from tensorviz.engine.run import METHODS, apply, set_tensor_class
 from tensorviz.errors import ConversionError, DTypeError, InPlaceError, NoRuleError, ShapeError
 
 if TYPE_CHECKING:
+    from tensorviz.engine.op import Op
     from tensorviz.trace import Trace
 
 Array = npt.NDArray[Any]
+
+
+class Own:
+    """What a Tensor has beside its node: a gradient, an array in the user's hands, the record of a pass."""
+
+    __slots__ = ("alias", "grad", "hand", "private", "retain", "trace")
+
+    def __init__(self) -> None:
+        self.grad: Any = None
+        """The accumulated gradient, in the dtype and shape of the values."""
+        self.private = False
+        """``grad`` is an array of its own, which the user may have; otherwise it is shared with the pass that made it, and copied before it is handed out."""
+        self.retain = False
+        self.hand: tuple[Array, Node] | None = None
+        """The array that was handed out by ``.data``, and the node that it belongs to as long as it is unchanged."""
+        self.trace: Trace | None = None
+        self.alias: aliases.Alias | None = None
+        """What it shares its memory with in NumPy's world."""
 
 
 class Tensor:
@@ -28,24 +49,16 @@ class Tensor:
     Everything that works on arrays works on Tensors (operators, methods, ``np.`` functions) and is recorded as soon as one operand requires a gradient.
     """
 
-    __slots__ = ("__weakref__", "_alias", "_grad", "_hand", "_node", "_retain", "trace")
+    __slots__ = ("__weakref__", "_node", "_own")
 
-    _alias: aliases.Alias
-    """What it shares its memory with in NumPy's world; absent from most, so that making one costs nothing."""
     _node: Node | None
     """Its node; None while its array is in the user's hands (see :meth:`_settle`)."""
-    _grad: Array | None
-    _hand: tuple[Array, Node] | None
-    """The array that was handed out by ``.data``, and the node that it belongs to as long as it is unchanged."""
-    trace: Trace | None
-    """The record of the latest ``backward`` that started here."""
+    _own: Own | None
+    """What few Tensors have; most are results that nobody asks for anything."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._hand = None
-        self._grad = None
-        self._retain = False
-        self.trace = None
+        self._own = None
 
     if TYPE_CHECKING:
 
@@ -81,15 +94,28 @@ class Tensor:
 
     def _settle(self) -> Node:
         """The node of a leaf whose array was handed out: the old one while the array is unchanged, a new leaf once it was written to. Of a view whose base was changed: taken again."""
-        alias = aliases.alias_of(self)
-        if alias is not None and alias.stale is not None:
-            return aliases.taken_again(self, alias)
-        assert self._hand is not None
-        live, base = self._hand
+        own = self._own
+        assert own is not None
+        if own.alias is not None and own.alias.stale is not None:
+            return aliases.taken_again(self, own.alias)
+        assert own.hand is not None
+        live, base = own.hand
         if not _same_bits(live, base.value):
             base = self._successor(base, frozen(live.copy()))
-            self._hand = live, base
+            own.hand = live, base
         return base
+
+    def _more(self) -> Own:
+        """The rare part, made on demand."""
+        if self._own is None:
+            self._own = Own()
+        return self._own
+
+    def _become(self, node: Node) -> None:
+        """Stand for another node from now on; an array that was handed out is let go of."""
+        self._node = node
+        if self._own is not None:
+            self._own.hand = None
 
     def _current(self) -> Node:
         return self._node or self._settle()
@@ -116,20 +142,20 @@ class Tensor:
     def data(self) -> Array:
         """The values. Of a leaf: a writable array, and writing to it changes the leaf (what was recorded before stays as it was). Of a result: read-only."""
         node = self._node
+        own = self._more()
         if node is None:
-            if self._hand is None:
-                node = self._settle()
-            else:
-                return self._hand[0]
+            if own.hand is not None:
+                return own.hand[0]
+            node = self._settle()
         if node.op is not None:
             return _read_only(node.value)
         live = np.array(node.value, order="C")
-        self._hand, self._node = (live, node), None
+        own.hand, self._node = (live, node), None
         return live
 
     @data.setter
     def data(self, value: npt.ArrayLike) -> None:
-        if self._node is None and self._hand is not None and value is self._hand[0]:
+        if self._node is None and value is self.data:
             return
         node = self._current()
         array = self._taken("data", value)
@@ -141,29 +167,47 @@ class Tensor:
             raise InPlaceError(
                 f"data of {self._what()}, the result of {node.op.name}, is read-only: it is part of a graph. Use detach(), or an in-place op such as copy_"
             )
-        self._hand = None
-        self._node = self._successor(node, frozen(np.array(array, dtype=node.value.dtype)))
+        self._become(self._successor(node, frozen(np.array(array, dtype=node.value.dtype))))
 
     @property
     def grad(self) -> Array | None:
         """The accumulated gradient: None or a writable array of this Tensor's shape and dtype. Kept for leaves, and for results after ``retain_grad()``."""
-        if self._grad is None and not self.is_leaf and not self._retain and self.requires_grad:
+        own = self._own
+        if own is not None and own.grad is not None:
+            if not own.private:
+                with gradients:
+                    if not own.private:
+                        own.grad = np.array(own.grad)
+                        own.private = True
+            return own.grad  # type: ignore[no-any-return]
+        if not self.is_leaf and not (own is not None and own.retain) and self.requires_grad:
             warnings.warn(
                 f".grad of {self._what()}, the result of {self._current().op!r}, is not kept: only leaves keep theirs. Call retain_grad() on it before backward, or read trace.node(t).cotangent.",
                 UserWarning,
                 stacklevel=2,
             )
-        return self._grad
+        return None
 
     @grad.setter
     def grad(self, value: npt.ArrayLike | None) -> None:
         if value is None:
-            self._grad = None
+            if self._own is not None:
+                self._own.grad = None
             return
         array = self._taken(".grad", value)
         if array.shape != self.shape:
             raise ShapeError(f".grad of {self._what()} has shape {self.shape}, got {array.shape}")
-        self._grad = np.array(array, dtype=self.dtype)
+        own = self._more()
+        own.grad, own.private = np.array(array, dtype=self.dtype), True
+
+    @property
+    def trace(self) -> Trace | None:
+        """The record of the latest ``backward`` that started here."""
+        return None if self._own is None else self._own.trace
+
+    @trace.setter
+    def trace(self, value: Trace | None) -> None:
+        self._more().trace = value
 
     @property
     def requires_grad(self) -> bool:
@@ -179,7 +223,7 @@ class Tensor:
             _refuse_integer(node.value.dtype)
         fresh = self._successor(node, node.value)
         fresh.requires_grad = fresh.tracked = bool(value)
-        self._node, self._hand = fresh, None
+        self._become(fresh)
 
     @property
     def is_leaf(self) -> bool:
@@ -232,8 +276,8 @@ class Tensor:
 
     def numpy(self) -> Array:
         """The values as a read-only array; where ``.data`` was handed out, a view of that."""
-        if self._node is None and self._hand is not None:
-            return _read_only(self._hand[0])
+        if self._node is None and self._own is not None and self._own.hand is not None:
+            return _read_only(self._own.hand[0])
         return _read_only(self._current().value)
 
     def tolist(self) -> Any:
@@ -252,12 +296,12 @@ class Tensor:
         """Keep ``.grad`` of this result at the next backward, as leaves do."""
         if not self.requires_grad:
             raise InPlaceError(f"{self._what()} requires no gradient, so there is none to retain")
-        self._retain = True
+        self._more().retain = True
         self._current().more().owner = weak(self)
 
     def zero_grad(self) -> None:
         """Forget the accumulated gradient (``.grad`` becomes None)."""
-        self._grad = None
+        self.grad = None
 
     def backward(self, gradient: Any = None, *, record: bool = True) -> Trace | None:
         """Run the backward pass from here and add to ``.grad`` of the leaves.
@@ -274,7 +318,7 @@ class Tensor:
     def _replace(self, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Tensor:
         """Put the result of an op in this Tensor's place; the old node stays what it was."""
         old = self._current()
-        enabled = local.mode.enabled
+        enabled = is_grad_enabled()
         if old.op is None and old.requires_grad and enabled:
             raise InPlaceError(
                 f"in-place {op.name} on the leaf {self._what()}, which requires a gradient: its recorded value would be lost. "
@@ -289,7 +333,7 @@ class Tensor:
     def _take_over(self, result: Tensor, by: str) -> None:
         """Become the result of an in-place op named ``by``."""
         old = self._current()
-        enabled = local.mode.enabled
+        enabled = is_grad_enabled()
         node = result._current()
         if node.value.shape != old.value.shape:
             raise ShapeError(
@@ -305,11 +349,11 @@ class Tensor:
             node = self._successor(old, node.value)
         elif old.rare is not None and old.rare.name is not None and node.name is None:
             node.more().name = old.rare.name
-        if self._retain and node.requires_grad:
+        if self._own is not None and self._own.retain and node.requires_grad:
             node.more().owner = weak(self)
         old.more().changed = Changed(by, node.uid, node.code, node.lasti)
         changes.any = True
-        self._node, self._hand = node, None
+        self._become(node)
 
     def copy_(self, other: Any) -> Tensor:
         """In place: every element becomes that of ``other`` (broadcast to this shape)."""
@@ -438,6 +482,9 @@ class Tensor:
         return f"tensor {name!r}" if name else "this tensor"
 
 
+gradients = threading.Lock()
+"""Held while a ``.grad`` is added to, or gets an array of its own: threads that share a leaf read, add and write, and none may come in between."""
+
 run_backward: Any = None
 """Set by the backward module, which is built on top of this one; an import inside the method would cost as much as two ops."""
 
@@ -511,4 +558,4 @@ def tensor(data: Any, *, dtype: npt.DTypeLike | None = None, requires_grad: bool
     return made
 
 
-set_tensor_class(Tensor, Tensor)
+set_tensor_class(Tensor)

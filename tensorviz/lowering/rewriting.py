@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tensorviz import primitives as p
-from tensorviz.engine.graph import Node, enable_grad, new_uid, scope, user_frame
+from tensorviz.engine.graph import Node, new_uid, user_frame
+from tensorviz.engine.mode import enable_grad, scope
 from tensorviz.engine.op import REGISTRY, apply
 from tensorviz.engine.record import forward_only
 from tensorviz.engine.tensor import Tensor, tensor

@@ -6,7 +6,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tensorviz.engine.graph import local
+from tensorviz.engine.mode import Entered
 from tensorviz.engine.tensor import Tensor
 from tensorviz.nn.parameter import place
 from tensorviz.nn.tree import own_parameters, walk
@@ -99,9 +99,8 @@ def call(module: Module, /, *args: Any, **kwargs: Any) -> Any:
     if title is None:
         title = at.titles[caller] = _title(type(module).__name__, at.path, caller)
     # what tv.scope does, without the cost of a context manager on every layer of every call
-    mode = local.mode
-    before = mode.scope
-    mode.scope = name = f"{before}/{title}" if before else title
+    scope = Entered(title=title)
+    name = scope.mode.scope
     try:
         if id(module) not in run.seen:
             run.seen.add(id(module))
@@ -113,7 +112,8 @@ def call(module: Module, /, *args: Any, **kwargs: Any) -> Any:
             error.add_note(f"raised in {name}")
         raise
     finally:
-        mode.scope, run.here, _calls.run = before, caller, outer
+        scope.leave()
+        run.here, _calls.run = caller, outer
 
 
 def _title(kind: str, path: str, caller: str | None) -> str:

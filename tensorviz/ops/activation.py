@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from tensorviz.arguments import number, one_of
-from tensorviz.engine.op import REGISTRY, Op
+from tensorviz.engine.graph import NO_PARAMS
+from tensorviz.engine.op import REGISTRY, Op, apply
+from tensorviz.ops.numbers import ZERO
 from tensorviz.ops.samples import Examples, off_zero
 
 __all__ = ["elu", "erf", "gelu", "leaky_relu", "relu", "sigmoid", "silu", "softplus"]
@@ -20,14 +22,20 @@ def _around_zero(rng: np.random.Generator) -> Examples:
     return [((off_zero(rng, s),), {}) for s in _KINKED]
 
 
-def selected(mask: Any, g: Any) -> Any:
-    """``where(mask, g, 0)``: for large float arrays by their bits, three times as fast, and a NaN in g still reaches nothing that is not selected."""
-    if type(g) is not np.ndarray or g.size < 2_000 or g.itemsize > 8:
-        return np.where(mask, g, 0)
-    bits = f"i{g.itemsize}"
-    kept = mask.astype(bits)
-    np.negative(kept, out=kept)
-    kept &= g.view(bits)
+def _relu_rule(g: Any, out: Any) -> Any:
+    """``where(out > 0, g, 0)``, and g where out is NaN, from where the NaN came. A NaN in g reaches nothing that was not selected."""
+    if type(g) is not np.ndarray or type(out) is not np.ndarray or g.dtype is not out.dtype or g.itemsize > 8:
+        return np.where(out <= 0, 0, g)
+    zero = ZERO[g.dtype]
+    blocked = out <= zero
+    if g.size < 1_000:  # one by one: fewer calls
+        kept = g.copy()
+        np.putmask(kept, blocked, zero)
+        return kept
+    # by its bits, all of them kept or none: no branch for each element
+    kept = np.empty(g.shape, f"i{g.itemsize}")
+    np.subtract(blocked.view(np.int8), 1, out=kept)
+    kept &= g.view(kept.dtype)
     return kept.view(g.dtype)
 
 
@@ -36,15 +44,15 @@ class _Relu(Op):
 
     name, word = "relu", "routes"
     slots, methods = ("a",), ("relu",)
-    # written with <= so that a NaN passes its gradient on, to where the NaN came from
-    vjps = (lambda g, out: selected(~(out <= 0), g),)
+    elementwise = True
+    vjps = (_relu_rule,)
     formulas = ("g where a > 0, else 0",)
     routes = (lambda out: ~(out <= 0),)
     examples = staticmethod(_around_zero)
 
     @staticmethod
     def forward(a: Any) -> Any:
-        return np.maximum(a, 0)
+        return np.maximum(a, ZERO[a.dtype] if type(a) is np.ndarray else 0)
 
 
 class _LeakyRelu(Op):
@@ -197,7 +205,7 @@ def relu(a: Any) -> Any:
     >>> relu(np.array([-1.0, 0.0, 2.0]))
     array([0., 0., 2.])
     """
-    return REGISTRY["relu"](a)
+    return apply(REGISTRY["relu"], (a,), NO_PARAMS)
 
 
 def leaky_relu(a: Any, slope: float = 0.01) -> Any:

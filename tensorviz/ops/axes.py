@@ -84,16 +84,16 @@ _SMALL = 1024
 """Elements up to which filling an array is quicker than making a view of it; a view keeps the memory of large gradients down."""
 
 
-def spread(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
+def spread(g: Any, a_shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
     """``g`` repeated along the reduced axes, in the operand's shape."""
     if axis is not None and not keepdims:
-        gone = each(axis, len(shape))
-        g = g.reshape([1 if i in gone else s for i, s in enumerate(shape)])
-    if isinstance(g, (np.ndarray, np.generic)) and math.prod(shape) <= _SMALL:
-        filled = np.empty(shape, g.dtype)
+        gone = each(axis, len(a_shape))
+        g = g.reshape([1 if i in gone else s for i, s in enumerate(a_shape)])
+    if isinstance(g, (np.ndarray, np.generic)) and math.prod(a_shape) <= _SMALL:
+        filled = np.empty(a_shape, g.dtype)
         filled[...] = g
         return filled
-    return np.broadcast_to(g, shape)
+    return np.broadcast_to(g, a_shape)
 
 
 def of_ufunc(name: str, reduce: Callable[..., Any]) -> Callable[..., Any]:

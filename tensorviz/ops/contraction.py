@@ -31,6 +31,8 @@ class MatMul(Op):
 
     @staticmethod
     def _left(g: Any, b: Any, a_shape: Any) -> Any:
+        if b.ndim == 2 and len(a_shape) == 2:
+            return g @ b.T
         if b.ndim > 1 and len(a_shape) > 1:
             return g @ _flipped(b)
         if np.ndim(b) == 1:
@@ -41,6 +43,8 @@ class MatMul(Op):
 
     @staticmethod
     def _right(g: Any, a: Any, b_shape: Any) -> Any:
+        if a.ndim == 2 and len(b_shape) == 2:
+            return a.T @ g
         if a.ndim > 1 and len(b_shape) > 1:
             return _flipped(a) @ g
         if len(b_shape) == 1:
@@ -50,6 +54,10 @@ class MatMul(Op):
         return np.matmul(_flipped(a), g)
 
     vjps = (_left, _right)
+
+    @staticmethod
+    def exact(a: Any, b: Any) -> bool:
+        return bool(a.ndim == 2 and b.ndim == 2)
 
     @staticmethod
     def examples(rng: np.random.Generator) -> Examples:

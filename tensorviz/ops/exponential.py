@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.op import REGISTRY, Op
+from tensorviz.engine.graph import NO_PARAMS
+from tensorviz.engine.op import REGISTRY, Op, apply
 from tensorviz.ops.samples import off_zero, pairs
 
 __all__ = ["cbrt", "exp", "exp2", "expm1", "hypot", "log", "log1p", "log2", "log10", "logaddexp", "sqrt"]
@@ -22,8 +23,7 @@ class _Exp(Op):
     name, label, word = "exp", "exp", "scales"
     slots, forward = ("a",), np.exp
     ufuncs, methods = (np.exp,), ("exp",)
-    vjps = (lambda g, out: g * out,)
-    formulas = ("g * out",)
+    vjps = ("g * out",)
 
 
 class _Exp2(Op):
@@ -42,8 +42,7 @@ class _Expm1(Op):
     name, label, word = "expm1", "expm1", "scales"
     slots, forward = ("a",), np.expm1
     ufuncs, methods = (np.expm1,), ("expm1",)
-    vjps = (lambda g, out: g * (out + 1),)
-    formulas = ("g * (out + 1)",)
+    vjps = ("g * (out + 1)",)
 
 
 class _Log(Op):
@@ -52,8 +51,7 @@ class _Log(Op):
     name, label, word = "log", "log", "scales"
     slots, forward = ("a",), np.log
     ufuncs, methods = (np.log,), ("log",)
-    vjps = (lambda g, a: g / a,)
-    formulas = ("g / a",)
+    vjps = ("g / a",)
     domain = (_POSITIVE,)
 
 
@@ -63,8 +61,7 @@ class _Log1p(Op):
     name, label, word = "log1p", "log1p", "scales"
     slots, forward = ("a",), np.log1p
     ufuncs, methods = (np.log1p,), ("log1p",)
-    vjps = (lambda g, a: g / (1 + a),)
-    formulas = ("g / (1 + a)",)
+    vjps = ("g / (1 + a)",)
     domain = ((-0.5, 2.0),)
 
 
@@ -96,7 +93,7 @@ class _Sqrt(Op):
     name, label, word = "sqrt", "√", "scales"
     slots, forward = ("a",), np.sqrt
     ufuncs, methods = (np.sqrt,), ("sqrt",)
-    vjps = (lambda g, out: g / (2 * out),)
+    vjps = ("g / (out + out)",)
     formulas = ("g / (2 * out)",)
     domain = (_POSITIVE,)
 
@@ -107,7 +104,7 @@ class _Cbrt(Op):
     name, label, word = "cbrt", "∛", "scales"
     slots, forward = ("a",), np.cbrt
     ufuncs, methods = (np.cbrt,), ("cbrt",)
-    vjps = (lambda g, out: g / (3 * (out * out)),)
+    vjps = ("g / (3 * (out * out))",)
     formulas = ("g / (3 * out ** 2)",)
     examples = staticmethod(lambda rng: [((off_zero(rng, s),), {}) for s in ((), (4,), (0, 2), (2, 1, 3))])
 
@@ -155,7 +152,7 @@ def exp(a: Any) -> Any:
     >>> exp(np.array([0.0, 1.0]))
     array([1.        , 2.71828183])
     """
-    return REGISTRY["exp"](a)
+    return apply(REGISTRY["exp"], (a,), NO_PARAMS)
 
 
 def exp2(a: Any) -> Any:
@@ -164,7 +161,7 @@ def exp2(a: Any) -> Any:
     >>> exp2(np.array([0.0, 3.0]))
     array([1., 8.])
     """
-    return REGISTRY["exp2"](a)
+    return apply(REGISTRY["exp2"], (a,), NO_PARAMS)
 
 
 def expm1(a: Any) -> Any:
@@ -173,7 +170,7 @@ def expm1(a: Any) -> Any:
     >>> expm1(np.array([0.0, 1.0]))
     array([0.        , 1.71828183])
     """
-    return REGISTRY["expm1"](a)
+    return apply(REGISTRY["expm1"], (a,), NO_PARAMS)
 
 
 def log(a: Any) -> Any:
@@ -182,7 +179,7 @@ def log(a: Any) -> Any:
     >>> log(np.array([1.0, 4.0]))
     array([0.        , 1.38629436])
     """
-    return REGISTRY["log"](a)
+    return apply(REGISTRY["log"], (a,), NO_PARAMS)
 
 
 def log1p(a: Any) -> Any:
@@ -191,7 +188,7 @@ def log1p(a: Any) -> Any:
     >>> log1p(np.array([0.0, 1.0]))
     array([0.        , 0.69314718])
     """
-    return REGISTRY["log1p"](a)
+    return apply(REGISTRY["log1p"], (a,), NO_PARAMS)
 
 
 def log2(a: Any) -> Any:
@@ -200,7 +197,7 @@ def log2(a: Any) -> Any:
     >>> log2(np.array([1.0, 8.0]))
     array([0., 3.])
     """
-    return REGISTRY["log2"](a)
+    return apply(REGISTRY["log2"], (a,), NO_PARAMS)
 
 
 def log10(a: Any) -> Any:
@@ -209,7 +206,7 @@ def log10(a: Any) -> Any:
     >>> log10(np.array([1.0, 100.0]))
     array([0., 2.])
     """
-    return REGISTRY["log10"](a)
+    return apply(REGISTRY["log10"], (a,), NO_PARAMS)
 
 
 def sqrt(a: Any) -> Any:
@@ -218,7 +215,7 @@ def sqrt(a: Any) -> Any:
     >>> sqrt(np.array([0.0, 4.0]))
     array([0., 2.])
     """
-    return REGISTRY["sqrt"](a)
+    return apply(REGISTRY["sqrt"], (a,), NO_PARAMS)
 
 
 def cbrt(a: Any) -> Any:
@@ -227,7 +224,7 @@ def cbrt(a: Any) -> Any:
     >>> cbrt(np.array([-8.0, 27.0]))
     array([-2.,  3.])
     """
-    return REGISTRY["cbrt"](a)
+    return apply(REGISTRY["cbrt"], (a,), NO_PARAMS)
 
 
 def hypot(a: Any, b: Any) -> Any:

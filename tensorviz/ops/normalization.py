@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorviz.arguments import number
-from tensorviz.engine.graph import no_grad
+from tensorviz.engine.mode import no_grad
 from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import ShapeError

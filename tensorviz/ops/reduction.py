@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.op import REDUCTIONS, REGISTRY, Op, expose
+from tensorviz.engine.op import REDUCTIONS, REGISTRY, Op, apply, expose
 from tensorviz.errors import ShapeError
 from tensorviz.ops.axes import Axis, count, divided, each, of_ufunc, plain, restored, spread
 from tensorviz.ops.samples import Examples, positive
@@ -35,7 +35,7 @@ class _Sum(Op):
     """The sum over some or all axes."""
 
     name, label, word, slots = "sum", "Σ", "repeats", ("a",)
-    vjps = (lambda g, a_shape, axis, keepdims: spread(g, a_shape, axis, keepdims),)
+    vjps, exact = (spread,), staticmethod(lambda a: a.dtype.kind == "f")
     formulas = ("g, repeated along the summed axes",)
     examples = staticmethod(_reduction_examples)
 
@@ -198,7 +198,7 @@ def sum(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     >>> sum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     array([4., 6.])
     """
-    return REGISTRY["sum"](a, axis=plain(axis), keepdims=bool(keepdims))
+    return apply(REGISTRY["sum"], (a,), {"axis": plain(axis), "keepdims": bool(keepdims)})
 
 
 @expose(numpy=[np.mean], method="mean")
@@ -208,7 +208,7 @@ def mean(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     >>> mean(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=1)
     array([1.5, 3.5])
     """
-    return REGISTRY["mean"](a, axis=plain(axis), keepdims=bool(keepdims))
+    return apply(REGISTRY["mean"], (a,), {"axis": plain(axis), "keepdims": bool(keepdims)})
 
 
 @expose(numpy=[np.var], method="var")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorviz.arguments import mapping, number, shown
-from tensorviz.engine.graph import no_grad
+from tensorviz.engine.mode import no_grad
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError, GraphError, OptionError, StateError
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from tensorviz.engine import tensor as tensors
 from tensorviz.engine.backward import describe, reachable, refuse_stale
-from tensorviz.engine.graph import Node, enable_grad, frozen, leaf, scope, user_frame
+from tensorviz.engine.graph import Node, frozen, leaf, user_frame
+from tensorviz.engine.mode import enable_grad, scope
 from tensorviz.engine.op import forward_of
 from tensorviz.engine.record import names_in
 from tensorviz.engine.tensor import Tensor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 
 import pytest
@@ -59,6 +60,100 @@ def test_a_generator_that_ends_restores_the_mode():
     steps = numbers()
     next(steps)
     next(steps)
+    assert tv.is_grad_enabled()
+
+
+def test_generators_that_take_turns_close_their_own_blocks_and_no_others():
+    def numbers(block):
+        with block:
+            yield tv.is_grad_enabled()
+        yield tv.is_grad_enabled()
+
+    off, on, named = numbers(tv.no_grad()), numbers(tv.enable_grad()), numbers(tv.scope("net"))
+    assert [next(off), next(on), next(named)] == [False, True, True]
+    assert next(off), "the block around it is closed, enable_grad is still open"
+    assert next(on)
+    assert (tv.tensor(1.0, requires_grad=True) * 2.0).backward().nodes[-1].scope == "net"
+    next(named)
+    assert tv.is_grad_enabled()
+    assert (tv.tensor(1.0, requires_grad=True) * 2.0).backward().nodes[-1].scope == ""
+
+
+def test_a_decorated_generator_has_the_mode_inside_its_body_and_its_user_has_not():
+    @tv.no_grad()
+    def body():
+        try:
+            got = yield tv.is_grad_enabled()
+            assert got == "sent"
+            yield tv.is_grad_enabled()
+        except KeyError:
+            yield ("caught", tv.is_grad_enabled())
+        finally:
+            ended.append(tv.is_grad_enabled())
+        return "returned"
+
+    ended = []
+    steps = body()
+    assert next(steps) is False
+    assert tv.is_grad_enabled()
+    assert steps.send("sent") is False
+    assert steps.throw(KeyError()) == ("caught", False)
+    assert tv.is_grad_enabled()
+    with pytest.raises(StopIteration, match="returned"):
+        next(steps)
+    stopped = body()
+    next(stopped)
+    stopped.close()
+    assert ended == [False, False]
+    assert tv.is_grad_enabled()
+
+
+def test_a_scope_decorates_functions_and_generators():
+    x = tv.tensor(1.0, requires_grad=True)
+
+    @tv.scope("net")
+    def double(t):
+        return t * 2.0
+
+    @tv.scope("layers")
+    def layers():
+        yield x * 2.0
+        yield x * 3.0
+
+    for y in (double(x), *layers()):
+        assert y.backward().node(y).scope in ("net", "layers")
+    assert (x * 2.0).backward().nodes[-1].scope == ""
+
+
+def test_asyncio_tasks_that_take_turns_have_modes_of_their_own():
+    @tv.no_grad()
+    async def silent(turn):
+        await turn.wait()
+        return tv.is_grad_enabled()
+
+    @tv.no_grad()
+    async def numbers():
+        yield tv.is_grad_enabled()
+        await asyncio.sleep(0)
+        yield tv.is_grad_enabled()
+
+    async def named(name, turn):
+        with tv.scope(name):
+            await turn.wait()
+            return tv.is_grad_enabled(), (tv.tensor(1.0, requires_grad=True) * 2.0).backward().nodes[-1].scope
+
+    async def main():
+        turn = asyncio.Event()
+        tasks = [asyncio.create_task(t) for t in (silent(turn), named("a", turn), named("b", turn))]
+        await asyncio.sleep(0)
+        turn.set()
+        found = [await t for t in tasks]
+        seen = []
+        async for inside in numbers():
+            seen.append((inside, tv.is_grad_enabled()))
+        return found, seen
+
+    assert asyncio.run(main()) == ([False, (True, "a"), (True, "b")], [(False, True), (False, True)])
     assert tv.is_grad_enabled()
 
 
