@@ -27,8 +27,6 @@ from tensorviz.views.wires import MARGIN
 LEAST_WIDTH = 360.0
 """A legend needs some width, however small the graph."""
 OPTIONS = ("step", "palette", "direction", "engine", "title", "scale", "legend", "max_nodes", "timeout", "steps", "columns")
-SKELETON_NODES = 200
-"""The stepper pans, so it may show more than a still before it falls back to a neighbourhood."""
 
 
 def to_svg(
@@ -168,9 +166,12 @@ def _plain_notes(pen: Pen, notes: list[str], top: float) -> tuple[str, float]:
 def skeleton(trace: Trace, *, direction: str = "LR", engine: str = "auto", max_nodes: int = MOST_NODES, timeout: float = 20.0) -> str:
     """The same picture for the stepper: final state, class names for colours, everything present that a step can show.
 
-    The root carries ``data-step``, the heat scale's ends (``data-vmax``, ``data-gmax``) and what was left out is said in a text of class ``tv-note``.
+    The root carries ``data-step`` and the heat scale's ends (``data-vmax``, ``data-gmax``). Of a trace of more than ``max_nodes`` nodes it is empty: the
+    browser then draws what the user opens, since no one picture would do.
     """
     one_of("skeleton", "direction", direction, DIRECTIONS)
+    if len(trace.nodes) > max_nodes:
+        return ""
     paint = Skeleton()
     picture = compose(
         trace,
@@ -180,7 +181,6 @@ def skeleton(trace: Trace, *, direction: str = "LR", engine: str = "auto", max_n
         direction=direction,
         engine=engine,
         most=max_nodes,
-        hard=max(SKELETON_NODES, max_nodes),
         timeout=timeout,
     )
     notes, high = _plain_notes(Pen(paint, picture.scale), picture.notes, picture.height)

@@ -239,6 +239,25 @@ export class Steps {
     return beside(this.stops[granularity], k, direction) ?? (direction > 0 ? this.length - 1 : 0);
   }
 
+  /** The next (or previous) step that a node takes part in: its rule, a share that it gets or sends. */
+  touching(id: number, k: number, direction: 1 | -1): number | undefined {
+    for (let i = k + direction; i >= 0 && i < this.length; i += direction) if (this.touches(id, i)) return i;
+    return undefined;
+  }
+
+  private touches(id: number, k: number): boolean {
+    const share = this.shareAt(k);
+    return this.activeNode(k) === id || (share >= 0 && this.rec.share.consumer[share] === id);
+  }
+
+  /** The first step from k on (or back) that is about a node outside; the last (or first) of all where there is none. */
+  over(inside: ReadonlySet<number>, k: number, direction: 1 | -1): number {
+    let i = k;
+    do i += direction;
+    while (i > 0 && i < this.length - 1 && inside.has(this.activeNode(i)));
+    return this.clamp(i);
+  }
+
   /** Steps at which the given breakpoints stop, ascending; with none given, every mark is one. */
   breaks(points: readonly (string | number)[]): readonly number[] {
     const name = JSON.stringify(points);

@@ -69,6 +69,7 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     breakBack: () => jump(-1),
     breakOn: () => jump(1),
     help: () => toggleHelp(),
+    found: (id: number) => picture.focusNode(id),
     play: () => {
       const ended = store.now.step >= steps.length - 1;
       store.set(store.now.playing ? { playing: false } : { playing: true, ...(ended ? { step: 0 } : {}) });
@@ -134,6 +135,10 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     const target = event.target as HTMLElement;
     const typing = target instanceof HTMLInputElement && target.type === "search";
     const choosing = target instanceof HTMLSelectElement;
+    if (!typing && !choosing && event.key !== "Escape" && !target.closest(".tv-menu") && picture.key(event)) {
+      event.preventDefault();
+      return;
+    }
     if (event.key === "Escape") {
       if (!overlay.hidden) toggleHelp();
       else if (!controls.escape()) {

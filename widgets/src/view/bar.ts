@@ -32,6 +32,8 @@ export interface BarActions {
   breakBack(): void;
   breakOn(): void;
   help(): void;
+  /** A node was found and chosen. */
+  found(id: number): void;
 }
 
 export interface Bar extends Pane {
@@ -103,7 +105,7 @@ export function bar(context: Context, actions: BarActions): Bar {
     { class: "tv-select", "aria-label": "Speed", onchange: () => store.set({ speed: Number(speed.value) }) },
     ...SPEEDS.map((v) => h("option", { value: v }, `${v} ×`)),
   );
-  const find = search(context);
+  const find = search(context, actions.found);
   const check = checker(context);
   const theme = button("Theme", "theme", () => {
     const at = THEMES.indexOf(store.now.theme);
@@ -197,7 +199,10 @@ export function bar(context: Context, actions: BarActions): Bar {
 }
 
 /** The search box and what it found. */
-function search(context: Context): { element: HTMLElement; focus(): void; escape(): boolean } {
+function search(
+  context: Context,
+  found: (id: number) => void,
+): { element: HTMLElement; focus(): void; escape(): boolean } {
   const { rec } = context;
   const input = h("input", {
     type: "search",
@@ -215,6 +220,7 @@ function search(context: Context): { element: HTMLElement; focus(): void; escape
     context.select(id);
     input.value = "";
     show();
+    found(id);
   };
   const show = () => {
     const wanted = input.value.trim().toLowerCase();

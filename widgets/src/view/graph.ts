@@ -1,11 +1,16 @@
-/** The picture: drawn once in Python; here only states, numbers and the window onto it change. */
+/** The picture with what belongs to it: scopes that open and close, the neighbourhood of the step where it is out of sight, and what a node can be asked for. */
 import { checkOf } from "../check";
-import { attribute, h } from "../dom";
+import { draw } from "../draw/draw";
+import { LIMIT, Tree, type Group } from "../draw/tree";
+import { attribute, h, replace } from "../dom";
+import { shortTitle } from "../step";
 import { badges } from "./badges";
 import type { Context, Pane } from "./context";
 import { legend } from "./legend";
 import { parse, Picture } from "./picture";
 import { Stage } from "./stage";
+
+const HEAD = 28; // px of the row of groups over the picture
 
 export interface GraphPane extends Pane {
   /** Of the whole picture at its own scale. */
@@ -14,35 +19,180 @@ export interface GraphPane extends Pane {
   readonly size: number;
   /** Bring a node into view and give it the focus. */
   focusNode(id: number): void;
+  /** Go on (or back) to the next step outside of the group in which the present one is. */
+  over(direction: 1 | -1): number;
+  /** Keys that are about nodes and groups; false where the key is none of them. */
+  key(event: KeyboardEvent): boolean;
 }
 
 export function graph(context: Context): GraphPane {
   const { rec, steps, store } = context;
-  const picture = new Picture(rec, steps, parse(rec.header.view.skeleton));
-  const { svg, nodes } = picture;
-  attribute(svg, "role", "graphics-document group");
-  attribute(svg, "aria-label", "Computation graph");
+  const tree = new Tree(rec);
+  const still = rec.header.view.skeleton;
+  const everything = new Set(tree.groups.keys());
+  let open = still ? everything : tree.start();
+  let near: { stage: Stage; core: Set<number> } | null = null;
+
+  const make = (): Picture => {
+    if (still && open.size === everything.size) return new Picture(rec, steps, parse(still));
+    const made = draw(rec, steps, tree.scene(open));
+    return new Picture(rec, steps, made.svg, made);
+  };
+  const label = ({ svg }: Picture, name: string) => {
+    attribute(svg, "role", "graphics-document group");
+    attribute(svg, "aria-label", name);
+  };
+  let picture = make();
+  label(picture, "Computation graph");
   const stage = new Stage(picture);
+  stage.head = tree.size ? HEAD : 0;
+  const crumbs = h("div", { class: "tv-crumbs", role: "group", "aria-label": "Groups and node" });
+  const beside = h("div", { class: "tv-near", hidden: true });
   const foot = h("div", { class: "tv-foot" }, legend(context), stage.map as unknown as Node);
-  const element = h("div", { class: "tv-graph-pane" }, stage.element, foot);
-  let shown = -1;
-  let roving = -1;
+  const element = h("div", { class: "tv-graph-pane" }, crumbs, stage.element, beside, foot);
+  let [shown, roving, listed] = [-1, -1, ""];
+  let pointed = -1; // the node, or the first one of the group, that has the focus
+  let held: number | null = null; // the selection that was last brought into sight
+
+  // ---- groups ----
+
+  /** Open or close one group, and draw the picture anew. */
+  const turn = (group: Group, on: boolean) => {
+    const next = new Set(open);
+    if (on) {
+      next.add(group.key);
+      const kept = new Set([group.key]);
+      for (let g = group.parent; g; g = g.parent) kept.add(g.key);
+      // Too much to be drawn at once: what was opened first is closed again.
+      for (const key of next) {
+        if (tree.scene(next).items.length <= LIMIT) break;
+        if (!kept.has(key)) next.delete(key);
+      }
+    } else for (const key of open) if (key === group.key || inside(tree.groups.get(key), group)) next.delete(key);
+    open = next;
+    picture = make();
+    label(picture, "Computation graph");
+    judged = badges(checkOf(rec), picture);
+    stage.exchange(picture);
+    [shown, listed] = [-1, ""];
+    roving = -1;
+    settle();
+    update();
+    // What was asked for keeps the focus: the node that is looked at if it is inside, else the first one.
+    const { selected } = store.now;
+    const known = new Set(group.members);
+    const to = [selected ?? -1, steps.activeNode(store.now.step)].find((id) => known.has(id)) ?? group.members[0] ?? -1;
+    rove(to, true);
+  };
+  const inside = (group: Group | undefined, outer: Group): boolean => {
+    for (let g = group?.parent; g; g = g.parent) if (g === outer) return true;
+    return false;
+  };
+  /** The outermost closed group in which a node is. */
+  const closedAround = (id: number) => tree.around(id).findLast((g) => !open.has(g.key));
+  /** The innermost open one. */
+  const openAround = (id: number) => tree.around(id).find((g) => open.has(g.key) && !closedAround(id));
+
+  // ---- the neighbourhood of the step, where the picture shows only its group ----
+
+  const settle = () => {
+    const hides = open.size < everything.size;
+    beside.hidden = !hides;
+    if (!hides) near = null;
+  };
+  const showNear = (focus: number[], step: number, slide: boolean) => {
+    const needed = focus.filter((id) => id >= 0);
+    if (!near || needed.some((id) => !near?.core.has(id))) {
+      const scene = tree.near(needed);
+      const made = draw(rec, steps, scene);
+      const drawn = new Picture(rec, steps, made.svg, made);
+      label(drawn, "Neighbourhood of the step");
+      const there = new Set(scene.items.map((item) => item.node));
+      const whole = (id: number) =>
+        [...(rec.header.nodes[id]?.inputs ?? []), ...tree.takers(id)].every((other) => there.has(other));
+      const core = new Set([...there].filter((id) => needed.includes(id) || whole(id)));
+      if (near) {
+        near.stage.exchange(drawn);
+        near.core = core;
+      } else {
+        near = { stage: new Stage(drawn), core };
+        replace(beside, near.stage.element);
+      }
+      near.stage.resize();
+      near.stage.centre(near.stage.picture.of(needed[0] ?? -1));
+      slide = false;
+    }
+    const { stage: window } = near;
+    window.picture.select(store.now.selected);
+    window.picture.show(step);
+    window.follow(
+      needed.map((id) => window.picture.of(id)).filter((e) => e !== undefined),
+      slide,
+    );
+  };
+
+  // ---- the row above: where the node is, and what it can be asked for ----
+
+  const action = (name: string, act: () => void, title: string) =>
+    h("button", { type: "button", class: "tv-chip-button", onclick: act, title }, name);
+  const list = () => {
+    const id = pointed >= 0 ? pointed : context.shown();
+    const { selected, breakpoints } = store.now;
+    const groups = tree.around(id).reverse();
+    const hidden = closedAround(id);
+    const stops = selected !== null && breakpoints.includes(selected);
+    const key = `${id}|${selected}|${stops}|${hidden?.key}|${groups.length}`;
+    if (key === listed) return;
+    listed = key;
+    crumbs.hidden = !groups.length && selected === null;
+    const title = shortTitle(rec, selected ?? id, 20);
+    replace(
+      crumbs,
+      ...groups
+        .slice(0, hidden ? groups.indexOf(hidden) : undefined)
+        .slice(-4)
+        .map((g) => action(`− ${g.label}`, () => turn(g, false), `Close ${g.label} (−)`)),
+      hidden && action(`+ ${hidden.label}`, () => turn(hidden, true), `Open ${hidden.label} (+)`),
+      hidden && action("step over", () => context.go(over(1)), "To the first step outside of it (o)"),
+      selected !== null && h("b", {}, title),
+      selected !== null && action("◂ until", () => until(-1), `Back to the previous step of ${title} (Shift + U)`),
+      selected !== null && action("until ▸", () => until(1), `On to the next step of ${title} (u)`),
+      selected !== null &&
+        action(stops ? "◆ stops here" : "◇ stop here", () => stopAt(selected), `Breakpoint at ${title} (b)`),
+    );
+  };
+  const stopAt = (id: number) => {
+    const now = store.now.breakpoints;
+    store.set({ breakpoints: now.includes(id) ? now.filter((p) => p !== id) : [...now, id] });
+  };
+  const until = (direction: 1 | -1) => {
+    const found = steps.touching(context.shown(), store.now.step, direction);
+    if (found !== undefined) store.set({ step: found, playing: false });
+  };
+  const over = (direction: 1 | -1): number => {
+    const active = steps.activeNode(store.now.step);
+    const group = closedAround(active) ?? openAround(active);
+    return group
+      ? steps.over(new Set(group.members), store.now.step, direction)
+      : steps.clamp(store.now.step + direction);
+  };
+
+  // ---- the window ----
 
   /** The active edge and both its ends, or the node that was asked for. */
   const follow = (target: number, slide: boolean) => {
     const key = steps.activeEdge(store.now.step);
     const consumer = target === steps.activeNode(store.now.step) && key ? Number(key.split(":")[0]) : -1;
-    const found = [target, consumer].map((id) => picture.of(id));
     stage.follow(
-      found.filter((e): e is SVGGElement => e !== undefined),
+      [target, consumer].map((id) => picture.of(id)).filter((e) => e !== undefined),
       slide,
     );
   };
 
   const rove = (id: number, focus: boolean) => {
-    const old = nodes.get(roving);
+    const old = picture.of(roving);
     if (old) attribute(old, "tabindex", "-1");
-    const node = nodes.get(id);
+    const node = picture.of(id);
     if (!node) return;
     roving = id;
     attribute(node, "tabindex", "0");
@@ -51,53 +201,129 @@ export function graph(context: Context): GraphPane {
       node.focus({ preventScroll: true });
     }
   };
+  const idOf = (target: EventTarget | null): number => {
+    const node = (target as Element).closest?.("[data-node], [data-group]");
+    const key = node?.getAttribute("data-node") ?? "";
+    if (/^\d+$/.test(key)) return Number(key);
+    const group = tree.groups.get(node?.getAttribute("data-group") ?? "");
+    return group?.members[0] ?? -1;
+  };
+  const groupOf = (target: EventTarget | null) =>
+    tree.groups.get((target as Element).closest?.("[data-group]")?.getAttribute("data-group") ?? "");
 
-  svg.addEventListener("click", (event) => {
-    if (stage.wasDragged) return;
-    const id = (event.target as Element).closest("[data-node]")?.getAttribute("data-node") ?? "";
-    if (/^\d+$/.test(id)) {
-      rove(Number(id), false);
-      context.select(store.now.selected === Number(id) ? null : Number(id));
+  element.addEventListener("click", (event) => {
+    const target = event.target as Element;
+    if (stage.wasDragged && stage.element.contains(target)) return;
+    const group = groupOf(target);
+    if (group) turn(group, true);
+    const id = group || target.closest("button") ? -1 : idOf(target);
+    if (id < 0) return;
+    if (stage.element.contains(target)) rove(id, false);
+    if (event.shiftKey) stopAt(id);
+    else context.select(store.now.selected === id ? null : id);
+  });
+
+  element.addEventListener("focusin", (event) => {
+    if (crumbs.contains(event.target as Node)) return; // it is about what had the focus before
+    pointed = idOf(event.target);
+    list();
+  });
+  element.addEventListener("focusout", (event) => {
+    if (element.contains(event.relatedTarget as Node | null)) return;
+    pointed = -1;
+    list();
+  });
+
+  /** To an operand of a node, or to a node that takes it. */
+  const neighbour = (id: number, back: boolean) => {
+    const to = back ? rec.header.nodes[id]?.inputs[0] : tree.takers(id)[0];
+    if (to !== undefined) rove(to, true);
+  };
+  const key = (event: KeyboardEvent): boolean => {
+    const at = element.contains(event.target as Node) ? idOf(event.target) : -1;
+    const group = groupOf(event.target);
+    const id = at >= 0 && !group ? at : context.shown();
+    switch (event.key) {
+      case "ArrowDown":
+      case "ArrowUp": {
+        if (at < 0) return false;
+        const all = [...picture.items()].map(idOf).sort((a, b) => a - b);
+        rove(
+          all[Math.max(0, Math.min(all.length - 1, all.indexOf(at) + (event.key === "ArrowDown" ? 1 : -1)))] ?? -1,
+          true,
+        );
+        return true;
+      }
+      case "Enter":
+      case " ":
+        if (at < 0) return false;
+        if (group) turn(group, true);
+        else context.select(at);
+        return true;
+      case "[":
+      case "]":
+        neighbour(at < 0 ? id : at, event.key === "[");
+        return true;
+      case "+":
+      case "-": {
+        const found = event.key === "+" ? (group ?? closedAround(id)) : openAround(id);
+        if (found) turn(found, event.key === "+");
+        return true;
+      }
+      case "o":
+      case "O":
+        store.set({ step: over(event.key === "o" ? 1 : -1), selected: null, playing: false });
+        return true;
+      case "u":
+      case "U":
+        until(event.key === "u" ? 1 : -1);
+        return true;
+      case "b":
+        stopAt(id);
+        return true;
+      default:
+        return false;
     }
-  });
-  svg.addEventListener("keydown", (event) => {
-    const id = (event.target as Element).closest("[data-node]")?.getAttribute("data-node") ?? "";
-    if (!/^\d+$/.test(id)) return;
-    const order = [...nodes.keys()].sort((a, b) => a - b);
-    const here = order.indexOf(Number(id));
-    if (event.key === "ArrowDown") rove(order[Math.min(order.length - 1, here + 1)] ?? -1, true);
-    else if (event.key === "ArrowUp") rove(order[Math.max(0, here - 1)] ?? -1, true);
-    else if (event.key === "Enter" || event.key === " ") context.select(Number(id));
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  });
+  };
 
-  const judged = badges(checkOf(rec), picture);
+  let judged = badges(checkOf(rec), picture);
   const update = () => {
-    const { step, selected } = store.now;
+    const { step, selected, breakpoints } = store.now;
+    const active = steps.activeNode(step);
     judged();
     picture.select(selected);
+    picture.stops(breakpoints);
     if (step !== shown) {
       const first = shown < 0;
       shown = step;
       picture.show(step);
-      const active = steps.activeNode(step);
-      if (roving < 0 || document.activeElement !== nodes.get(roving))
-        rove(nodes.has(active) ? active : roving >= 0 ? roving : (nodes.keys().next().value ?? -1), false);
+      const focused = picture.of(roving);
+      if (roving < 0 || document.activeElement !== focused)
+        rove(picture.of(active) ? active : roving >= 0 ? roving : (picture.nodes.keys().next().value ?? -1), false);
       follow(selected ?? active, !first);
       stage.light(picture.of(active));
-    } else if (selected !== null) follow(selected, true);
+    } else if (selected !== null && selected !== held) follow(selected, true);
+    held = selected;
+    list();
+    if (!beside.hidden) {
+      const edge = steps.activeEdge(step);
+      const consumer = edge ? Number(edge.split(":")[0]) : -1;
+      showNear(selected === null ? [active, consumer] : [selected], step, true);
+    }
   };
 
+  settle();
   return {
     element,
     height: picture.size.height,
-    size: nodes.size,
+    size: picture.nodes.size,
     update,
+    over,
+    key,
     focusNode: (id) => rove(id, true),
     resize() {
       if (stage.resize()) follow(store.now.selected ?? steps.activeNode(store.now.step), false);
+      if (near?.stage.resize()) update();
     },
   };
 }

@@ -1,8 +1,9 @@
 /** The states on the picture: which elements a step touches, and what they then show; what is out of sight is not drawn. */
 import { strength } from "../color";
+import type { Drawing } from "../draw/draw";
 import { attribute, s, text } from "../dom";
 import { cells, number, stats } from "../format";
-import { specialOf, type EdgeState, type Span, type Steps } from "../step";
+import { specialOf, type Span, type Steps } from "../step";
 import type { ArrayView, Recording } from "../wire";
 
 /** A jump over more steps than this looks at every element once instead. */
@@ -35,6 +36,8 @@ interface Group {
 interface Edge {
   readonly element: SVGGElement;
   readonly keys: readonly string[];
+  /** When the first of its uses has passed. */
+  readonly first: number;
   readonly tile: Tile;
 }
 interface Badge {
@@ -120,11 +123,14 @@ export class Picture {
   readonly parked = s("svg");
   private shown = -1;
   private selected: number | null = null;
+  private stopping = "";
+  private stopSigns: SVGElement[] = [];
 
   constructor(
     private readonly rec: Recording,
     private readonly steps: Steps,
     readonly svg: SVGSVGElement,
+    drawn?: Pick<Drawing, "uses">,
   ) {
     const [left = 0, top = 0, width = 800, height = 300] = (svg.getAttribute("viewBox") ?? "0 0 800 300")
       .split(/[ ,]+/)
@@ -160,8 +166,10 @@ export class Picture {
     }
     for (const element of all("[data-edge]")) {
       if (element.dataset["state"] === "detached") continue;
-      const keys = (element.dataset["uses"] ?? element.dataset["edge"] ?? "").split(/[ ,]+/);
-      const edge: Edge = { element, keys, tile: tileOf(element, () => this.edge(edge)) };
+      const keys =
+        drawn?.uses.get(element) ?? (element.dataset["uses"] ?? element.dataset["edge"] ?? "").split(/[ ,]+/);
+      const first = keys.reduce((a, key) => Math.min(a, steps.edges.get(key)?.accumulate ?? Infinity), Infinity);
+      const edge: Edge = { element, keys, first, tile: tileOf(element, () => this.edge(edge)) };
       for (const key of keys) this.edges.set(key, edge);
     }
     for (const element of all("[data-badge]")) {
@@ -260,6 +268,23 @@ export class Picture {
     this.selected = id;
   }
 
+  /** Mark the nodes that are breakpoints. */
+  stops(points: readonly (string | number)[]): void {
+    const name = points.filter((p) => typeof p === "number").join(" ");
+    if (name === this.stopping) return;
+    this.stopping = name;
+    for (const sign of this.stopSigns) sign.remove();
+    this.stopSigns = points
+      .map((p) => (typeof p === "number" ? this.nodes.get(p) : undefined))
+      .filter((node) => node !== undefined)
+      .map((node) => {
+        const { w, h } = this.box(node);
+        const sign = s("path", { class: "tv-stop", d: `M${-w / 2},${-h / 2 - 8}l8,8l-8,8l-8,-8z` });
+        node.append(sign);
+        return sign;
+      });
+  }
+
   /** Show the state after a step; only what the steps in between touch is looked at. */
   show(step: number): void {
     const before = this.shown;
@@ -312,17 +337,13 @@ export class Picture {
     attribute(element, "data-active", active ? "" : null);
   }
 
-  private edge({ element, keys, tile }: Edge): void {
+  private edge({ element, keys, first, tile }: Edge): void {
     if (tile.off) return;
     const active = this.steps.activeEdge(this.shown);
-    const now = active !== null && keys.includes(active);
-    // Of many uses between two groups, the first that has passed decides.
-    let state: EdgeState = now ? "active" : "idle";
-    for (let i = 0; i < keys.length && state !== "active" && state !== "passed"; i++) {
-      const one = this.steps.edge(keys[i] ?? "", this.shown);
-      if (one !== "idle") state = one;
-    }
-    attribute(element, "data-state", state);
+    const now = active !== null && this.edges.get(active)?.element === element;
+    const one =
+      keys.length === 1 ? this.steps.edge(keys[0] ?? "", this.shown) : first <= this.shown ? "passed" : "idle";
+    attribute(element, "data-state", now ? "active" : one);
     attribute(element, "data-active", now ? "" : null);
   }
 

@@ -30,6 +30,9 @@ export class Stage {
   private frame: SVGRectElement | undefined;
   private dot: SVGRectElement | undefined;
 
+  /** px at the top that something else covers. */
+  head = 0;
+
   constructor(public picture: Picture) {
     const buttons = (
       [
@@ -129,7 +132,8 @@ export class Stage {
     const [w, hh] = [picture.size.width * next.scale, picture.size.height * next.scale];
     // Smaller than the pane: centred. Larger: no empty border is pulled into view.
     const x = w <= width ? (width - w) / 2 : Math.min(0, Math.max(width - w, next.x));
-    const y = hh <= height ? (height - hh) / 2 : Math.min(0, Math.max(height - hh, next.y));
+    const room = height - this.head;
+    const y = hh <= room ? this.head + (room - hh) / 2 : Math.min(this.head, Math.max(height - hh, next.y));
     this.window = { x, y, scale: next.scale };
     const { svg } = picture;
     svg.classList.toggle("tv-slide", slide);
@@ -193,6 +197,15 @@ export class Stage {
     if (this.frame) attribute(this.frame, "stroke-width", (unit * 1.5).toFixed(2));
   }
 
+  /** Bring the middle of a node to the middle of the window, a little to the left: its numbers stand to its right. */
+  centre(element: SVGGElement | undefined): void {
+    if (!element || !this.width) return;
+    const b = this.picture.box(element);
+    const { scale } = this.window;
+    const x = this.width * 0.4 - (b.x + b.w / 2) * scale;
+    this.place({ scale, x, y: this.height / 2 - (b.y + b.h / 2) * scale }, false);
+  }
+
   /** Move the window as little as needed so that the first of these is in sight, and the others too where there is room. */
   follow(elements: readonly SVGGElement[], slide: boolean): void {
     if (!this.width || !elements.length) return;
@@ -213,14 +226,14 @@ export class Stage {
     const wide = all.r - all.l > this.width - 2 * MARGIN ? first : all;
     const tall = all.b - all.t > this.height - 2 * MARGIN ? first : all;
     // A node's value and gradient stand to its right: they belong to what must be seen.
-    const moved = (from: number, to: number, size: number, now: number, more: number) =>
-      from + now < MARGIN
-        ? MARGIN - from
+    const moved = (from: number, to: number, size: number, now: number, more: number, low = MARGIN) =>
+      from + now < low
+        ? low - from
         : to + more + now > size - MARGIN
-          ? Math.max(MARGIN - from, size - MARGIN - to - more)
+          ? Math.max(low - from, size - MARGIN - to - more)
           : now;
     const x = moved(wide.l, wide.r, this.width, this.window.x, 90);
-    const y = moved(tall.t, tall.b, this.height, this.window.y, 40);
+    const y = moved(tall.t, tall.b, this.height, this.window.y, 40, MARGIN + this.head);
     this.place({ scale, x, y }, slide);
   }
 

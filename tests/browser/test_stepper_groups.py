@@ -1,0 +1,124 @@
+"""Scopes and folds in the page: opened and closed by click and by key without a kernel, stepped into and over, with the step's neighbourhood in sight."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, expect
+
+import tensorviz as tv
+from tensorviz.trace import Trace
+
+
+def scoped() -> Trace:
+    """Ten layers of twenty nodes, each in a scope of a block of five."""
+    x = tv.tensor([0.1, 0.2, 0.3], requires_grad=True, name="x")
+    w = tv.tensor([1.0, 1.1, 0.9], requires_grad=True, name="w")
+    h = x
+    for i in range(10):
+        with tv.scope(f"block{i // 5}/layer{i}"):
+            for _ in range(10):
+                h = np.tanh(h * w)
+    return h.sum().backward()
+
+
+@pytest.fixture
+def show(open_page, tmp_path):
+    def show_(trace: Trace, **options) -> Locator:
+        path = tmp_path / "page.html"
+        trace.to_html(path, **options)
+        return open_page(path).get_by_role("region", name="Backward pass debugger")
+
+    return show_
+
+
+def graph(stepper: Locator) -> Locator:
+    return stepper.get_by_label("Computation graph")
+
+
+def at(stepper: Locator, step: int) -> None:
+    expect(stepper).to_have_attribute("data-step", str(step))
+
+
+def test_scopes_open_and_close_by_click_and_by_key(show):
+    stepper = show(scoped())
+    whole = graph(stepper)
+    layer = whole.get_by_role("button", name="scope block1/layer9 20 nodes")
+    expect(layer).to_have_attribute("aria-expanded", "false")
+    layer.click()
+    expect(layer).to_have_count(0)
+    expect(whole.locator("[data-node='199']")).to_be_attached()
+    stepper.page.keyboard.press("-")
+    expect(layer).to_be_focused()
+    stepper.page.keyboard.press("Enter")
+    expect(layer).to_have_count(0)
+    stepper.get_by_role("button", name="− block1").click()
+    expect(whole.get_by_role("button", name="scope block1 100 nodes")).to_be_visible()
+    expect(whole.get_by_role("button", name="scope block0/layer0 20 nodes")).to_be_attached()
+
+
+def test_the_neighbourhood_of_the_step_is_always_drawn(show):
+    trace = scoped()
+    stepper = show(trace)
+    near = stepper.get_by_label("Neighbourhood of the step")
+    for step in (1, 40, len(trace.steps) // 2, len(trace.steps) - 1):
+        stepper.get_by_role("slider", name="Step").fill(str(step + 1))
+        at(stepper, step)
+        node = trace.steps[step].node
+        expect(near.locator(f"[data-node='{node}'][data-active]")).to_be_in_viewport()
+        for operand in trace.nodes[node].inputs:
+            expect(near.locator(f"[data-node='{operand}']")).to_be_attached()
+        expect(graph(stepper).locator("[data-active]:not([data-edge])")).to_have_count(1)
+
+
+def test_a_step_goes_into_a_closed_scope_or_over_it(show):
+    trace = scoped()
+    stepper = show(trace, step=3)
+    last_layer = {n.id for n in trace.nodes if n.scope == "block1/layer9"}
+    assert trace.steps[3].node in last_layer
+    expect(graph(stepper).locator("[data-group='scope:block1/layer9'][data-active]")).to_be_visible()
+    stepper.get_by_role("button", name="Next step").click()
+    at(stepper, 4)
+    after = next(k for k in range(5, len(trace.steps)) if trace.steps[k].node not in last_layer)
+    stepper.get_by_role("button", name="step over").click()
+    at(stepper, after)
+    stepper.focus()
+    stepper.page.keyboard.press("o")
+    assert int(stepper.get_attribute("data-step") or 0) >= after
+
+
+def test_a_node_runs_to_its_next_and_previous_step_and_becomes_a_breakpoint(show):
+    x = tv.tensor(3.0, requires_grad=True)
+    y = x * x + np.tanh(x)
+    trace = y.backward()
+    stepper = show(trace)
+    graph(stepper).get_by_role("button", name="leaf x ()").click()
+    touching = [k for k, s in enumerate(trace.steps) if trace.nodes[s.node].name == "x" and s.kind != "pull"]
+    for step in touching:
+        stepper.get_by_role("button", name="until ▸").click()
+        at(stepper, step)
+    stepper.get_by_role("button", name="◂ until").click()
+    at(stepper, touching[-2])
+    graph(stepper).get_by_role("button", name="tanh tanh ()").or_(graph(stepper).get_by_role("button", name="tanh ()")).click(modifiers=["Shift"])
+    expect(stepper.locator(".tv-stop")).to_have_count(1)
+    stepper.focus()
+    for key, kind in (("Home", "seed"), ("Shift+ArrowRight", "accumulate")):
+        stepper.page.keyboard.press(key)
+        step = int(stepper.get_attribute("data-step") or 0)
+        assert trace.steps[step].kind in (kind, "seed")
+
+
+def test_a_chain_of_five_thousand_nodes_is_stepped_at_its_place(show):
+    h = tv.tensor(0.5, requires_grad=True, name="h")
+    for _ in range(2_500):
+        h = np.tanh(h) * 1.01
+    trace = h.backward()
+    stepper = show(trace, step=6_000)
+    assert graph(stepper).locator("[data-group]").count() <= 20
+    expect(stepper.get_by_label("Neighbourhood of the step").locator("[data-node][data-active]")).to_be_visible()
+    stepper.get_by_role("searchbox", name="Find node").fill("#77")
+    stepper.page.keyboard.press("Enter")
+    expect(stepper.get_by_label("Neighbourhood of the step").locator("[data-node='77'][data-selected]")).to_be_visible()
+    for _ in range(4):
+        stepper.page.keyboard.press("+")
+    expect(graph(stepper).locator("[data-node='77']")).to_be_visible()
