@@ -65,10 +65,11 @@ def test_the_neighbourhood_of_the_step_is_always_drawn(show):
         stepper.get_by_role("slider", name="Step").fill(str(step + 1))
         at(stepper, step)
         node = trace.steps[step].node
-        expect(near.locator(f"[data-node='{node}'][data-active]")).to_be_in_viewport()
+        expect(near.locator(f"[data-node='{node}'][data-state='active']")).to_be_in_viewport()
+        expect(stepper.locator("[data-node][data-active]")).to_have_count(1)
         for operand in trace.nodes[node].inputs:
             expect(near.locator(f"[data-node='{operand}']")).to_be_attached()
-        expect(graph(stepper).locator("[data-active]:not([data-edge])")).to_have_count(1)
+        expect(graph(stepper).locator(".tv-node[data-state='active']")).to_have_count(1)
 
 
 def test_a_step_goes_into_a_closed_scope_or_over_it(show):
@@ -76,7 +77,7 @@ def test_a_step_goes_into_a_closed_scope_or_over_it(show):
     stepper = show(trace, step=3)
     last_layer = {n.id for n in trace.nodes if n.scope == "block1/layer9"}
     assert trace.steps[3].node in last_layer
-    expect(graph(stepper).locator("[data-group='scope:block1/layer9'][data-active]")).to_be_visible()
+    expect(graph(stepper).locator("[data-group='scope:block1/layer9'][data-state='active']")).to_be_visible()
     stepper.get_by_role("button", name="Next step").click()
     at(stepper, 4)
     after = next(k for k in range(5, len(trace.steps)) if trace.steps[k].node not in last_layer)

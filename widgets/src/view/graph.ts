@@ -76,6 +76,7 @@ export function graph(context: Context): GraphPane {
     stage.exchange(picture);
     [shown, listed] = [-1, ""];
     roving = -1;
+    near = null;
     settle();
     update();
     // What was asked for keeps the focus: the node that is looked at if it is inside, else the first one.
@@ -98,7 +99,7 @@ export function graph(context: Context): GraphPane {
   const settle = () => {
     const hides = open.size < everything.size;
     beside.hidden = !hides;
-    if (!hides) near = null;
+    if (!hides) replace(beside);
   };
   const showNear = (focus: number[], step: number, slide: boolean) => {
     const needed = focus.filter((id) => id >= 0);
@@ -107,6 +108,7 @@ export function graph(context: Context): GraphPane {
       const made = draw(rec, steps, scene);
       const drawn = new Picture(rec, steps, made.svg, made);
       label(drawn, "Neighbourhood of the step");
+      drawn.above = picture;
       const there = new Set(scene.items.map((item) => item.node));
       const whole = (id: number) =>
         [...(rec.header.nodes[id]?.inputs ?? []), ...tree.takers(id)].every((other) => there.has(other));

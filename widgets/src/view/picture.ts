@@ -121,6 +121,8 @@ export class Picture {
   private readonly layers: SVGGElement[] = [];
   /** Holds what is out of sight; to be kept under something that is not displayed. Inside the picture `display: none` would cost as much as drawing. */
   readonly parked = s("svg");
+  /** The picture that this one shows a part of: what is active is marked there if it can be. */
+  above: Picture | null = null;
   private shown = -1;
   private selected: number | null = null;
   private stopping = "";
@@ -323,7 +325,8 @@ export class Picture {
     const element = this.nodes.get(id);
     if (!element || this.hidden(element)) return;
     attribute(element, "data-state", this.steps.node(id, this.shown));
-    attribute(element, "data-active", this.steps.activeNode(this.shown) === id ? "" : null);
+    const active = this.steps.activeNode(this.shown) === id && !this.above?.nodes.has(id);
+    attribute(element, "data-active", active ? "" : null);
   }
 
   private hidden(element: Element): boolean {
@@ -333,8 +336,8 @@ export class Picture {
   private group({ element, span, tile }: Group): void {
     if (tile.off) return;
     const active = this.groups.get(this.steps.activeNode(this.shown))?.element === element;
+    // Not marked as the active one itself: that stands in the neighbourhood.
     attribute(element, "data-state", active ? "active" : this.steps.within(span, this.shown));
-    attribute(element, "data-active", active ? "" : null);
   }
 
   private edge({ element, keys, first, tile }: Edge): void {
@@ -344,7 +347,8 @@ export class Picture {
     const one =
       keys.length === 1 ? this.steps.edge(keys[0] ?? "", this.shown) : first <= this.shown ? "passed" : "idle";
     attribute(element, "data-state", now ? "active" : one);
-    attribute(element, "data-active", now ? "" : null);
+    const mine = now && keys.length === 1 && this.above?.edges.get(active)?.keys.length !== 1;
+    attribute(element, "data-active", mine ? "" : null);
   }
 
   private fork(id: number): void {
