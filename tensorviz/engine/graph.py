@@ -170,7 +170,14 @@ def constant(value: Any, like: Any = None) -> Node:
     """A node for an operand that is no Tensor. What the user can still write to is copied; Python scalars stay weak."""
     kind = type(value)
     if kind in _WEAK:
-        if _NUMPY_1 and kind is float and like is not None and like.dtype.kind == "f" and np.isfinite(value) and abs(value) > np.finfo(like.dtype).max:
+        if (
+            _NUMPY_1
+            and kind is float
+            and like is not None
+            and like.dtype.kind == "f"
+            and np.isfinite(value)
+            and abs(value) > np.finfo(like.dtype).max
+        ):
             value = like.dtype.type(value)  # NumPy 1 would widen the dtype to hold it; otherwise a number is weak there, too
         node: Node = object.__new__(Node)
         node.op = node.code = node.rare = None

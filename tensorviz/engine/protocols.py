@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from tensorviz.engine.op import ACCUMULATIONS, FUNCTIONS, REDUCTIONS, UFUNCS, apply
 from tensorviz.errors import NoRuleError
@@ -16,10 +19,28 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
             f"np.{ufunc.__name__} with out= (or an array changed in place by a Tensor, as in `a += x`) cannot be recorded: the array is outside the graph. Write a = a {_sign(ufunc)} x"
         )
     kwargs.pop("out", None)
+    if method == "outer" and len(inputs) == 2:
+        a, b = (x if hasattr(x, "ndim") else np.asarray(x) for x in inputs)
+        return array_ufunc(ufunc, "__call__", (np.reshape(a, (*a.shape, *[1] * b.ndim)), b), kwargs)
+    if method == "at":
+        raise NoRuleError(
+            f"np.{ufunc.__name__}.at changes an array in place, at positions that may repeat, which cannot be recorded. Write x[i] = ... for positions "
+            f"that are all different; to add up by position, multiply by one-hot rows: x + (np.arange(len(x))[:, None] == i) @ v"
+        )
+    if (
+        method == "__call__" and ufunc not in UFUNCS and not kwargs and found(ufunc) is not None
+    ):  # put together from several ops, or with several results
+        return FUNCTIONS[ufunc](*inputs)
     table: dict[Any, Any] = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}.get(method, {})
-    if method in ("reduce", "accumulate") and ufunc in table:
+    if method in ("reduce", "accumulate") and (ufunc in table or (load_all() and ufunc in table)):
         return table[ufunc](*inputs, **kwargs)
     if method != "__call__" or ufunc not in UFUNCS:
+        if method in ("reduce", "accumulate", "reduceat") and ufunc in UFUNCS:
+            having = ", ".join(sorted(u.__name__ for u in table)) or "none"
+            raise NoRuleError(
+                f"np.{ufunc.__name__}.{method} has no differentiation rule here, so its result would drop out of the graph. "
+                f"Those that have one for {method}: {having}. Apply np.{ufunc.__name__} in a loop, or define your own with tv.custom_op"
+            )
         what = f"np.{ufunc.__name__}" if method == "__call__" else f"np.{ufunc.__name__}.{method}"
         raise NoRuleError(_no_rule(what, ufunc.__name__))
     if kwargs:
@@ -31,11 +52,33 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
 
 def array_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``np.sum(x, axis=0)``: our function of the same signature."""
-    ours = FUNCTIONS.get(func)
+    ours = found(func)
     if ours is None:
         path = {"numpy.linalg": "np.linalg.", "numpy.fft": "np.fft."}.get(getattr(func, "__module__", ""), "np.")
         raise NoRuleError(_no_rule(f"{path}{func.__name__}", func.__name__))
     return ours(*args, **kwargs)
+
+
+def _nothing() -> None:
+    pass
+
+
+load_rest: Callable[[], None] = _nothing
+"""Makes functions known that are loaded when the first of them is asked for; set by the ops."""
+
+
+def load_all() -> bool:
+    """Make every function known; True where some were not."""
+    global load_rest
+    load, load_rest = load_rest, _nothing
+    load()
+    return load is not _nothing
+
+
+def found(function: Any) -> Callable[..., Any] | None:
+    """What stands for NumPy's function here, None if nothing does."""
+    ours = FUNCTIONS.get(function)
+    return FUNCTIONS.get(function) if ours is None and load_all() else ours
 
 
 def _sign(ufunc: Any) -> str:
@@ -43,23 +86,19 @@ def _sign(ufunc: Any) -> str:
 
 
 KIN = {
-    "average": "mean", "copysign": "sign", "corrcoef": "matmul", "cov": "matmul", "float_power": "power", "fmod": "remainder", "heaviside": "where",
-    "interp": "where", "ldexp": "exp2", "i0": "exp", "spacing": "absolute", "divmod": "remainder", "modf": "trunc", "nextafter": "absolute",
-    "median": "sort", "nanmedian": "sort", "percentile": "sort", "nanpercentile": "sort", "quantile": "sort", "nanquantile": "sort", "unique": "sort",
-    "lexsort": "argsort", "ptp": "max", "nanmax": "max", "nanmin": "min", "nanargmax": "argmax", "nanargmin": "argmin", "nanmean": "mean",
-    "nansum": "sum", "nanprod": "prod", "nanstd": "std", "nanvar": "var", "nancumsum": "cumsum", "nancumprod": "cumprod",
-    "cumulative_sum": "cumsum", "cumulative_prod": "cumprod", "trapezoid": "sum", "ediff1d": "diff", "convolve": "einsum", "correlate": "einsum", "meshgrid": "broadcast_arrays",
-    "choose": "where", "select": "where", "piecewise": "where", "compress": "take", "extract": "take", "delete": "take", "insert": "concatenate",
-    "block": "concatenate", "unstack": "split", "resize": "reshape", "diagflat": "diag", "matvec": "matmul", "vecmat": "matmul", "matrix_power": "matmul",
-    "multi_dot": "matmul", "polyval": "matmul", "vander": "power", "lstsq": "solve", "tensorsolve": "solve", "tensorinv": "inv", "qr": "svd", "eig": "eigh",
-    "eigvals": "eigvalsh", "cond": "svd", "matrix_rank": "svd", "logspace": "linspace", "geomspace": "linspace", "unwrap": "diff",
-    "put": "where", "putmask": "where", "place": "where", "copyto": "where", "digitize": "searchsorted", "trim_zeros": "take", "apply_along_axis": "stack",
-    "apply_over_axes": "sum", "left_shift": "multiply", "right_shift": "floor_divide", "fft": "einsum", "ifft": "einsum", "rfft": "einsum", "irfft": "einsum",
+    "i0": "exp", "spacing": "absolute", "nextafter": "absolute", "unique": "sort", "qr": "svd", "eig": "eigh", "eigvals": "eigvalsh",
+    "left_shift": "multiply", "right_shift": "floor_divide", "fft": "einsum", "ifft": "einsum", "rfft": "einsum", "irfft": "einsum",
+    "polymul": "convolve", "polyadd": "add", "polysub": "subtract", "polyder": "multiply", "polyint": "divide", "polyfit": "lstsq",
+    "roots": "eigvalsh", "poly": "convolve", "union1d": "sort", "intersect1d": "isin", "setdiff1d": "isin", "unique_values": "sort",
+    "gcd": "remainder", "lcm": "multiply", "sort_complex": "sort", "unique_all": "sort", "unique_counts": "sort", "unique_inverse": "sort",
+    "fft2": "einsum", "fftn": "einsum", "ifft2": "einsum", "ifftn": "einsum", "rfft2": "einsum", "rfftn": "einsum", "hfft": "einsum",
+    "ihfft": "einsum", "irfft2": "einsum", "irfftn": "einsum",
 }  # fmt: skip
 """Functions without a rule, and one of like meaning that has one; of the others the nearest by name is told."""
 
 
 def _no_rule(what: str, name: str) -> str:
+    load_all()
     known = sorted({u.__name__ for u in UFUNCS} | {f.__name__ for f in FUNCTIONS})
     near = [KIN[name]] if KIN.get(name) in known else difflib.get_close_matches(name, known, n=1, cutoff=0.0)
     return (

@@ -2,6 +2,7 @@
 
 # ruff: noqa: F403, F405 - each family lists its public names in __all__, and this one is put together from those
 
+from tensorviz.engine import protocols
 from tensorviz.ops import (
     activation,
     arithmetic,
@@ -106,3 +107,11 @@ __all__ += replacement.__all__
 __all__ += selection.__all__
 __all__ += trigonometric.__all__
 __all__ += units.__all__
+
+
+def _rest() -> None:
+    """Functions that are put together from the ops above. They are many, few programs call them, and an import has no time to spare."""
+    from tensorviz.ops import assembly, choices, products, statistics, writing  # noqa: F401 - importing them makes their functions known
+
+
+protocols.load_rest = _rest

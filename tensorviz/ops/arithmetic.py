@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.op import REGISTRY, Op
+from tensorviz.engine.op import REGISTRY, Op, attach, expose
 from tensorviz.ops.samples import Examples, off_zero, pairs
 
 __all__ = [
@@ -135,6 +135,20 @@ class _Mod(Op):
     vjps = (lambda g: g, lambda g, a, b: -g * np.floor_divide(a, b))
     formulas = ("g", "-g * (a // b)")
     examples = staticmethod(_quotients)
+
+
+class _Fmod(Op):
+    """The remainder of a division towards zero, with the sign of ``a``."""
+
+    name, label, word = "fmod", "fmod", "scales"
+    slots, broadcasts, forward, ufuncs = ("a", "b"), True, np.fmod, (np.fmod,)
+    vjps = (lambda g: g, lambda g, a, b: -g * np.trunc(a / b))
+    formulas = ("g", "-g * trunc(a / b)")
+
+    @staticmethod
+    def examples(rng: np.random.Generator) -> Examples:
+        shapes = [((), ()), ((3,), ()), ((2, 3), (2, 3)), ((2, 1), (1, 3)), ((0, 2), (2,))]
+        return [((rng.choice([-1.0, 1.0], a) * rng.uniform(2.2, 2.8, a), rng.choice([-1.0, 1.0], b)), {}) for a, b in shapes]
 
 
 class _Neg(Op):
@@ -297,3 +311,13 @@ def reciprocal(a: Any) -> Any:
     array([ 1. , -0.5])
     """
     return REGISTRY["reciprocal"](a)
+
+
+@expose(numpy=[np.divmod])
+def _divmod(a: Any, b: Any) -> tuple[Any, Any]:
+    """``(a // b, a % b)``."""
+    return np.floor_divide(a, b), np.remainder(a, b)
+
+
+attach("__divmod__", _divmod)
+attach("__rdivmod__", lambda self, other: _divmod(other, self))

@@ -99,8 +99,10 @@ def spread(g: Any, a_shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
 def of_ufunc(name: str, reduce: Callable[..., Any]) -> Callable[..., Any]:
     """What ``np.add.reduce`` means in terms of ``sum``: over the first axis where none is named."""
 
-    def reduced(array: Any, axis: Any = 0, keepdims: bool = False) -> Any:
-        return reduce(array, axis, keepdims)
+    def reduced(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+        given = {"dtype": dtype, "out": out, "initial": initial}
+        further = {key: value for key, value in given.items() if value is not None} | ({} if where is True else {"where": where})
+        return reduce(array, axis, keepdims=keepdims, **further)
 
     reduced.__name__ = reduced.__qualname__ = f"np.{name}.reduce on a Tensor:"
     return reduced

@@ -112,6 +112,9 @@ _ON_VALUES: tuple[Any, ...] = (
     *(np.allclose, np.isclose, np.array_equal, np.array_equiv, np.array2string, np.array_repr, np.array_str, np.shares_memory, np.may_share_memory),
     *(np.count_nonzero, np.nonzero, np.flatnonzero, np.argwhere, np.searchsorted, np.bincount, np.histogram),
     *(np.isposinf, np.isneginf, np.isreal, np.iscomplex),
+    *(np.digitize, np.isin, np.lexsort, np.ix_, np.nanargmax, np.nanargmin, np.histogram_bin_edges, np.histogram2d, np.histogramdd),
+    *(np.diag_indices_from, np.tril_indices_from, np.triu_indices_from, np.min_scalar_type, np.common_type, np.unravel_index),
+    *(np.ravel_multi_index, np.linalg.matrix_rank, np.save, np.savetxt, np.savez, np.savez_compressed, np.einsum_path),
 )
 for _function in _ON_VALUES:
     _on_values(_function)

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.op import ACCUMULATIONS, REGISTRY, Op, expose
+from tensorviz.errors import DTypeError
 from tensorviz.ops.axes import plain
-from tensorviz.ops.samples import Examples, positive
+from tensorviz.ops.conversion import astype
+from tensorviz.ops.operands import as_array, asked, index
+from tensorviz.ops.samples import Examples, distinct, positive
 
 __all__ = ["cumprod", "cumsum"]
 
@@ -82,25 +85,93 @@ class _CumProd(Op):
         return [*(((positive(rng, s),), {"axis": axis}) for s, axis in _CALLS), *(((zeros,), {"axis": axis}) for axis in (None, 0, 1))]
 
 
+def _running_rule(g: Any, a: Any, out: Any, axis: int) -> Any:
+    # A result is the extreme of what came before it: it shares its gradient evenly among those elements that are equal to it.
+    # From the end, what the later results of the same value send is collected: `rest` holds it, until the value changes.
+    a, out, g = (np.moveaxis(x, axis, 0) for x in (a, out, g))
+    values, tops = np.asarray(a), np.asarray(out)
+    equal = (values == tops) | (values != values)
+    new = np.concatenate([np.ones((1, *tops.shape[1:]), bool), (tops[1:] != tops[:-1]) & ~((tops[1:] != tops[1:]) & (tops[:-1] != tops[:-1]))])
+    ties = np.zeros(tops.shape[1:], np.intp)
+    each = []
+    for k in range(len(tops)):
+        ties = np.where(new[k], equal[k], ties + equal[k])
+        each.append(g[k] / ties.astype(g.dtype))
+    rest: Any = 0
+    shares: list[Any] = []
+    for k in range(len(tops) - 1, -1, -1):
+        rest = each[k] if k == len(tops) - 1 else each[k] + np.where(new[k + 1], 0, rest)
+        shares.append(np.where(equal[k], rest, 0))
+    return np.moveaxis(np.stack(shares[::-1]), 0, axis) if shares else np.zeros_like(g)
+
+
+def _extremes(rng: np.random.Generator) -> Examples:
+    return [((distinct(rng, s),), {"axis": axis}) for s, axis in (((4,), 0), ((2, 3), 1), ((2, 3), -2), ((2, 3, 2), 1), ((0, 2), 0))]
+
+
+class _CumMax(Op):
+    """The greatest element so far along an axis. Equal ones share its gradient; a NaN stays."""
+
+    name, word, slots = "cummax", "routes", ("a",)
+    vjps = (_running_rule,)
+    formulas = ("g / ties at the greatest element so far, added up",)
+    examples = staticmethod(_extremes)
+
+    @staticmethod
+    def forward(a: Any, axis: int = 0) -> Any:
+        return np.maximum.accumulate(a, axis=axis)
+
+
+class _CumMin(Op):
+    """The smallest element so far along an axis. Equal ones share its gradient; a NaN stays."""
+
+    name, word, slots = "cummin", "routes", ("a",)
+    vjps = (_running_rule,)
+    formulas = ("g / ties at the smallest element so far, added up",)
+    examples = staticmethod(_extremes)
+
+    @staticmethod
+    def forward(a: Any, axis: int = 0) -> Any:
+        return np.minimum.accumulate(a, axis=axis)
+
+
+def _running(op: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    if dtype is not None or out is not None:
+        a = _converted(a, dtype, out)
+    return REGISTRY[op](a, axis=index("axis", axis))
+
+
 @expose(numpy=[np.cumsum], method="cumsum")
-def cumsum(a: Any, axis: int | None = None) -> Any:
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
     """The running sum along ``axis`` (None: of the flattened array).
 
     >>> cumsum(np.array([1.0, 2.0, 3.0]))
     array([1., 3., 6.])
     """
+    if dtype is not None or out is not None:
+        a = _converted(a, dtype, out)
     return REGISTRY["cumsum"](a, axis=plain(axis))
 
 
 @expose(numpy=[np.cumprod], method="cumprod")
-def cumprod(a: Any, axis: int | None = None) -> Any:
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
     """The running product along ``axis`` (None: of the flattened array). Its gradient is exact where elements are zero, too.
 
     >>> cumprod(np.array([1.0, 2.0, 3.0]))
     array([1., 2., 6.])
     """
+    if dtype is not None or out is not None:
+        a = _converted(a, dtype, out)
     return REGISTRY["cumprod"](a, axis=plain(axis))
 
 
-ACCUMULATIONS[np.add] = lambda a, axis=0: cumsum(a, axis)
-ACCUMULATIONS[np.multiply] = lambda a, axis=0: cumprod(a, axis)
+def _converted(a: Any, dtype: Any, out: Any) -> Any:
+    if out is not None:
+        raise DTypeError(f"{asked()} with out= cannot be recorded: the array is outside the graph. Use the result")
+    return astype(as_array(a), dtype)
+
+
+ACCUMULATIONS[np.add] = lambda a, axis=0, dtype=None, out=None: cumsum(a, axis, dtype, out)
+ACCUMULATIONS[np.multiply] = lambda a, axis=0, dtype=None, out=None: cumprod(a, axis, dtype, out)
+ACCUMULATIONS[np.maximum] = lambda a, axis=0, dtype=None, out=None: _running("cummax", a, axis, dtype, out)
+ACCUMULATIONS[np.minimum] = lambda a, axis=0, dtype=None, out=None: _running("cummin", a, axis, dtype, out)

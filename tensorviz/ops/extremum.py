@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorviz.engine.op import REDUCTIONS, REGISTRY, Op, expose
 from tensorviz.errors import ShapeError
+from tensorviz.ops import options
 from tensorviz.ops.axes import Axis, count, of_ufunc, plain, restored
 from tensorviz.ops.reduction import CALLS
 from tensorviz.ops.samples import Examples, distinct
@@ -111,8 +112,19 @@ class _All(Op):
         return np.all(a, axis=axis, keepdims=keepdims)
 
 
+def _begun(reduce: Any, initial: Any) -> Any:
+    """``reduce`` where there is something to choose from, and ``initial`` otherwise."""
+
+    def reduced(a: Any, axis: Any, keepdims: bool) -> Any:
+        if initial is not None and count(np.shape(a), plain(axis)) == 0:
+            return np.sum(a, axis=axis, keepdims=keepdims) + initial  # the sum is 0, of the right shape, and in the graph
+        return reduce(a, axis=axis, keepdims=keepdims)
+
+    return reduced
+
+
 @expose(numpy=[np.max, np.amax], method=["max", "amax"])
-def max(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
     """The greatest element over ``axis`` (int, tuple, or None for all).
 
     Routes the gradient to it; equal elements share it evenly, and a NaN is chosen before any number. Raises ValueError when there are no elements.
@@ -120,11 +132,13 @@ def max(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     >>> max(np.array([[1.0, 4.0], [3.0, 2.0]]), axis=1)
     array([4., 3.])
     """
+    if out is not None or initial is not None or where is not True:
+        return options.reduced(_begun(max, initial), a, axis, None, out, keepdims, initial=initial, where=where, join=np.maximum)
     return REGISTRY["max"](a, axis=plain(axis), keepdims=bool(keepdims))
 
 
 @expose(numpy=[np.min, np.amin], method=["min", "amin"])
-def min(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def min(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
     """The smallest element over ``axis`` (int, tuple, or None for all).
 
     Routes the gradient to it; equal elements share it evenly, and a NaN is chosen before any number. Raises ValueError when there are no elements.
@@ -132,46 +146,54 @@ def min(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     >>> min(np.array([[1.0, 4.0], [3.0, 2.0]]), axis=1)
     array([1., 2.])
     """
+    if out is not None or initial is not None or where is not True:
+        return options.reduced(_begun(min, initial), a, axis, None, out, keepdims, initial=initial, where=where, join=np.minimum)
     return REGISTRY["min"](a, axis=plain(axis), keepdims=bool(keepdims))
 
 
 @expose(numpy=[np.argmax], method="argmax")
-def argmax(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
     """The position of the first greatest element along ``axis`` (None: in the flattened array). Carries no gradient.
 
     >>> argmax(np.array([[1.0, 4.0], [3.0, 2.0]]), axis=1)
     array([1, 0])
     """
+    _, keepdims = options.settled(None, out, keepdims)
     return REGISTRY["argmax"](a, axis=plain(axis), keepdims=bool(keepdims))
 
 
 @expose(numpy=[np.argmin], method="argmin")
-def argmin(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
     """The position of the first smallest element along ``axis`` (None: in the flattened array). Carries no gradient.
 
     >>> argmin(np.array([[1.0, 4.0], [3.0, 2.0]]), axis=1)
     array([0, 1])
     """
+    _, keepdims = options.settled(None, out, keepdims)
     return REGISTRY["argmin"](a, axis=plain(axis), keepdims=bool(keepdims))
 
 
 @expose(numpy=[np.any], method="any")
-def any(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """Whether some element over ``axis`` is nonzero. Carries no gradient.
 
     >>> any(np.array([[True, False], [False, False]]), axis=1)
     array([ True, False])
     """
+    if out is not None or where is not True:
+        return options.reduced(any, a, axis, None, out, keepdims, where=where, neutral=0)
     return REGISTRY["any"](a, axis=plain(axis), keepdims=bool(keepdims))
 
 
 @expose(numpy=[np.all], method="all")
-def all(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """Whether every element over ``axis`` is nonzero. Carries no gradient.
 
     >>> all(np.array([[True, False], [True, True]]), axis=1)
     array([False,  True])
     """
+    if out is not None or where is not True:
+        return options.reduced(all, a, axis, None, out, keepdims, where=where, neutral=1)
     return REGISTRY["all"](a, axis=plain(axis), keepdims=bool(keepdims))
 
 

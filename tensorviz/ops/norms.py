@@ -68,7 +68,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     """The vector norm of order ``ord`` (a nonzero number, ±inf; None is 2) over ``axis`` (int, tuple, or None for all).
 
     Its gradient is 0 at the origin; for ``ord=inf`` equally large elements share it evenly. Without an axis, None (or ``"fro"``) takes the
-    root of the sum of all squares of a matrix too, as in NumPy; a number would be a matrix norm there, which has no rule: ValueError.
+    root of the sum of all squares of any shape. Over two axes ``ord`` is that of a matrix: "fro", "nuc" (the sum of the singular values), ±1, ±2, ±inf.
 
     >>> norm(np.array([[3.0, 4.0], [6.0, 8.0]]), axis=1)
     array([ 5., 10.])
@@ -79,9 +79,13 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     axes = len(axis) if isinstance(axis, tuple) else 1 if axis is not None else np.ndim(x)
     if ord == "fro" and axes == 2:
         ord = None
-    if ord is not None and (isinstance(ord, str) or axes > 1):
+    if ord is not None and axes == 2:
+        from tensorviz.ops.products import matrix_norm  # which few programs need
+
+        return matrix_norm(x, ord, axis if isinstance(axis, tuple) else (0, 1), bool(keepdims))
+    if isinstance(ord, str) or (ord is not None and axes > 2):
         raise ShapeError(
-            f"norm: ord={ord!r} over {axes} axes of shape {np.shape(x)} is a matrix norm, which has no rule here; give axis= as one int, or leave ord out for the root of the sum of squares"
+            f"norm: ord={ord!r} over {axes} axes of shape {np.shape(x)} is no norm; matrices have two axes, vectors one. Give axis=, or leave ord out for the root of the sum of squares"
         )
     if ord is not None and not isinstance(ord, (int, float, np.number)):
         raise DTypeError(f"norm: ord must be a number, inf, -inf or None, got {shown(ord)}")

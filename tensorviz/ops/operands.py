@@ -12,7 +12,7 @@ from tensorviz.arguments import shown
 from tensorviz.engine.graph import check_dtype, numbers
 from tensorviz.errors import DTypeError
 
-_HELPERS = ("tensorviz.ops.operands", "tensorviz.ops.axes")
+_HELPERS = ("tensorviz.ops.operands", "tensorviz.ops.axes", "tensorviz.ops.options")
 _PASSED_OVER = ("sizes", "<lambda>", "<listcomp>", "<dictcomp>", "<genexpr>")
 
 

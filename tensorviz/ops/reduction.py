@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
 from tensorviz.engine.op import REDUCTIONS, REGISTRY, Op, apply, expose
 from tensorviz.errors import ShapeError
+from tensorviz.ops import options
 from tensorviz.ops.axes import Axis, count, divided, each, of_ufunc, plain, restored, spread
 from tensorviz.ops.samples import Examples, positive
 
@@ -192,52 +194,84 @@ class _LogSumExp(Op):
 
 
 @expose(numpy=[np.sum], method="sum")
-def sum(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The sum over ``axis`` (int, tuple, or None for all). Its rule repeats the gradient along the summed axes.
+def sum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    """The sum over ``axis`` (int, tuple, or None for all). Its rule repeats the gradient along the summed axes. Further arguments as NumPy's.
 
     >>> sum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     array([4., 6.])
     """
+    if dtype is not None or out is not None or initial is not None or where is not True:
+        return options.reduced(sum, a, axis, dtype, out, keepdims, initial=initial, where=where, neutral=0, join=operator.add)
     return apply(REGISTRY["sum"], (a,), {"axis": plain(axis), "keepdims": bool(keepdims)})
 
 
 @expose(numpy=[np.mean], method="mean")
-def mean(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The mean over ``axis`` (int, tuple, or None for all); NaN where there are no elements.
+def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+    """The mean over ``axis`` (int, tuple, or None for all); NaN where there are no elements. Further arguments as NumPy's.
 
     >>> mean(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=1)
     array([1.5, 3.5])
     """
+    if dtype is not None or out is not None or where is not True:
+        return options.mean(sum, a, plain(axis), dtype, out, keepdims, where)
     return apply(REGISTRY["mean"], (a,), {"axis": plain(axis), "keepdims": bool(keepdims)})
 
 
 @expose(numpy=[np.var], method="var")
-def var(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
-    """The variance over ``axis`` (int, tuple, or None for all); divides by ``n - ddof``, NaN where that is not positive.
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
+) -> Any:
+    """The variance over ``axis`` (int, tuple, or None for all); divides by ``n - ddof``, NaN where that is not positive. Further arguments as NumPy's.
 
     >>> var(np.array([[1.0, 2.0, 6.0]]), axis=1, ddof=1)
     array([7.])
     """
+    if dtype is not None or out is not None or where is not True or mean is not None or correction is not None:
+        return options.variance(sum, a, plain(axis), dtype, out, ddof, keepdims, where, mean, correction)
     return REGISTRY["var"](a, axis=plain(axis), ddof=ddof, keepdims=bool(keepdims))
 
 
 @expose(numpy=[np.std], method="std")
-def std(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
-    """The standard deviation over ``axis``, the root of :func:`var`. Its gradient is 0 where all elements are equal.
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
+) -> Any:
+    """The standard deviation over ``axis``, the root of :func:`var`. Its gradient is 0 where all elements are equal. Further arguments as NumPy's.
 
     >>> std(np.array([[1.0, 3.0]]), axis=1)
     array([1.])
     """
+    if dtype is not None or out is not None or where is not True or mean is not None or correction is not None:
+        return options.root(options.variance(sum, a, plain(axis), dtype, out, ddof, keepdims, where, mean, correction))
     return REGISTRY["std"](a, axis=plain(axis), ddof=ddof, keepdims=bool(keepdims))
 
 
 @expose(numpy=[np.prod], method="prod")
-def prod(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The product over ``axis`` (int, tuple, or None for all). Its gradient is exact where elements are zero, too.
+def prod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    """The product over ``axis`` (int, tuple, or None for all). Its gradient is exact where elements are zero, too. Further arguments as NumPy's.
 
     >>> prod(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     array([3., 8.])
     """
+    if dtype is not None or out is not None or initial is not None or where is not True:
+        return options.reduced(prod, a, axis, dtype, out, keepdims, initial=initial, where=where, neutral=1, join=operator.mul)
     return REGISTRY["prod"](a, axis=plain(axis), keepdims=bool(keepdims))
 
 
@@ -252,3 +286,4 @@ def logsumexp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 REDUCTIONS[np.add] = of_ufunc("add", sum)
 REDUCTIONS[np.multiply] = of_ufunc("multiply", prod)
+REDUCTIONS[np.logaddexp] = of_ufunc("logaddexp", logsumexp)

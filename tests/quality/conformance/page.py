@@ -105,6 +105,6 @@ def _offered() -> Iterator[str]:
         if name not in ours:
             yield f"- `{name}`: {NOT_OFFERED.get(name, 'NOT EXPLAINED')}"
     yield ""
-    yield "Of a Tensor, `np.full` needs `like=` (NumPy does not ask the fill value otherwise), and `np.array([a, b])` is `tv.stack([a, b])` (NumPy takes lists apart). `np.linalg.norm` with `ord='nuc'` is `np.linalg.svd(a, compute_uv=False).sum()`."
+    yield "Of a Tensor, `np.full` needs `like=` (NumPy does not ask the fill value otherwise), and `np.array([a, b])` is `tv.stack([a, b])` (NumPy takes lists apart).."
     yield ""
     yield f"Functions that autograd takes to be constant, and that work on Tensors too: {', '.join(f'`{name}`' for name, f in constant().items() if is_offered(f))}."

@@ -6,11 +6,11 @@ import functools
 
 import numpy as np
 
-from . import elementwise, matrices, networks, reductions, shapes
+from . import composites, elementwise, matrices, networks, reductions, shapes
 from .case import Case
 from .judge import Verdict, judged
 
-ALL: list[Case] = [case for family in (elementwise, reductions, shapes, matrices, networks) for case in family.CASES]
+ALL: list[Case] = [case for family in (elementwise, reductions, shapes, matrices, networks, composites) for case in family.CASES]
 
 SINCE_2 = ("np.astype(", "np.permute_dims(")
 """Names that came with NumPy 2."""

@@ -1,0 +1,139 @@
+"""NumPy's functions that choose between values, by a condition, a sign or a place: select, choose, piecewise, interp, heaviside. Must not import the trace or the views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorviz.engine.op import expose
+from tensorviz.engine.tensor import Tensor
+from tensorviz.errors import DTypeError, IndexingError, ShapeError
+from tensorviz.ops.operands import as_array
+
+__all__: list[str] = []
+
+
+def _values(a: Any) -> Any:
+    return a.numpy() if isinstance(a, Tensor) else np.asarray(a)
+
+
+@expose(numpy=[np.select])
+def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """Of several choices the first whose condition holds."""
+    if len(condlist) != len(choicelist) or not len(condlist):
+        raise ShapeError(f"np.select takes one choice per condition, and at least one; got {len(condlist)} conditions and {len(choicelist)} choices")
+    found = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        found = np.where(condition, choice, found)
+    return found
+
+
+@expose(numpy=[np.choose])
+def _choose(a: Any, choices: Sequence[Any], out: Any = None, mode: str = "raise") -> Any:
+    """At each place the element of the choice whose number stands there."""
+    if out is not None:
+        raise DTypeError("np.choose with out= cannot be recorded: the array is outside the graph. Use the result")
+    which, n = _values(a), len(choices)
+    if which.dtype.kind not in "iub":
+        raise IndexingError(f"np.choose: the numbers of the choices are whole numbers, got dtype {which.dtype}")
+    if mode == "raise" and which.size and (which.min() < 0 or which.max() >= n):
+        raise IndexingError(f"np.choose: there are {n} choices, numbered from 0, got {which.min()} to {which.max()}")
+    which = np.clip(which, 0, n - 1) if mode == "clip" else which % n
+    shape = np.broadcast_shapes(which.shape, *[np.shape(c) for c in choices])
+    rows = np.stack([np.broadcast_to(as_array(c), shape) for c in choices])
+    return np.take_along_axis(rows, np.broadcast_to(which, shape)[None], 0)[0]
+
+
+@expose(numpy=[np.piecewise])
+def _piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    """A function given in pieces, each called with the elements for which its condition holds."""
+    x = as_array(x)
+    conditions = np.asarray([_values(c) for c in condlist] if isinstance(condlist, (list, tuple)) else _values(condlist), bool)
+    if conditions.ndim == x.ndim:
+        conditions = conditions[None]
+    pieces = list(funclist)
+    if len(pieces) == len(conditions) + 1:
+        conditions = np.concatenate([conditions, ~conditions.any(axis=0, keepdims=True)])
+    if len(pieces) != len(conditions):
+        raise ShapeError(f"np.piecewise takes one function per condition, and one more for what is left; got {len(pieces)} and {len(conditions)}")
+    y = np.zeros_like(x)
+    for condition, piece in zip(conditions, pieces, strict=True):
+        if condition.any():
+            y[condition] = piece(x[condition], *args, **kw) if callable(piece) else piece
+    return y
+
+
+@expose(numpy=[np.interp])
+def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """The heights ``fp`` at the places ``xp`` (ascending), joined by straight lines: differentiable in all three. At a place itself the slope to its right counts."""
+    if period is not None:
+        raise DTypeError("np.interp with period= has no rule; bring x into one period with %, and repeat the ends of xp and fp")
+    x, xp, fp = (as_array(a) for a in (x, xp, fp))
+    x, xp, fp = (a if a.dtype.kind == "f" else a.astype(float) for a in (x, xp, fp))
+    if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
+        raise ShapeError(f"np.interp takes places and heights of one length, got shapes {xp.shape} and {fp.shape}")
+    at, places = _values(x), _values(xp)
+    low = fp[0] if left is None else left
+    high = fp[-1] if right is None else right
+    if xp.size == 1:
+        between = np.broadcast_to(fp[0], x.shape) + x * 0
+    else:
+        i = np.clip(np.searchsorted(places, at, "right") - 1, 0, xp.size - 2)
+        start, first = xp[i], fp[i]
+        slope = (fp[i + 1] - first) / (xp[i + 1] - start)
+        inside = (at >= places[0]) & (at <= places[-1])
+        between = first + slope * (np.where(inside, x, start) - start)
+    return np.where(np.isnan(at), x, np.where(at < places[0], low, np.where(at > places[-1], high, between)))
+
+
+# ---- by sign -----------------------------------------------------------------------------------------------------
+
+
+@expose(numpy=[np.heaviside])
+def _heaviside(x1: Any, x2: Any) -> Any:
+    """0 below zero, 1 above, ``x2`` at zero. A step: only x2 gets a gradient, where it is chosen."""
+    return np.where(_values(x1) == 0, x2, (np.sign(x1) + 1) / 2)
+
+
+@expose(numpy=[np.copysign])
+def _copysign(x1: Any, x2: Any) -> Any:
+    """The size of ``x1`` with the sign of ``x2``, which gets no gradient."""
+    size = np.abs(x1) if isinstance(x1, Tensor) else np.broadcast_to(np.abs(x1), np.broadcast_shapes(np.shape(x1), np.shape(x2)))
+    return np.where(np.signbit(x2), -size, size)
+
+
+@expose(numpy=[np.modf])
+def _modf(x: Any) -> tuple[Any, Any]:
+    """What is behind the point, and what is before it."""
+    endless = np.isinf(_values(x))
+    rest = np.fmod(np.where(endless, 0, x) if endless.any() else x, 1.0)
+    return rest, np.trunc(x)
+
+
+@expose(numpy=[np.frexp])
+def _frexp(x: Any) -> tuple[Any, Any]:
+    """``m`` and ``e`` with ``x = m * 2 ** e``; the exponent is a plain array of whole numbers."""
+    mantissa, exponent = np.frexp(_values(x))
+    scale = np.divide(mantissa, _values(x), where=np.isfinite(mantissa) & (mantissa != 0), out=np.ones(mantissa.shape, mantissa.dtype))
+    return x * scale, exponent
+
+
+@expose(numpy=[np.ldexp])
+def _ldexp(x1: Any, x2: Any) -> Any:
+    """``x1 * 2 ** x2``, for whole numbers x2."""
+    exponent = _values(x2)
+    if exponent.dtype.kind not in "iu":
+        raise DTypeError(f"np.ldexp: the exponent holds whole numbers, got dtype {exponent.dtype}; write x1 * np.exp2(x2)")
+    return x1 * np.ldexp(np.ones((), _values(x1).dtype), exponent)
+
+
+@expose(numpy=[np.float_power])
+def _float_power(x1: Any, x2: Any) -> Any:
+    """``x1 ** x2`` in float64."""
+
+    def wide(x: Any) -> Any:
+        return x if _values(x).dtype == np.float64 else as_array(x).astype(float)
+
+    return np.power(wide(x1), wide(x2))

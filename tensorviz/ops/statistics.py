@@ -1,0 +1,306 @@
+"""NumPy's statistics put together from recorded ops: averages, quantiles, covariances, and what passes over NaN. Must not import the trace or the views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorviz.arguments import one_of
+from tensorviz.engine.op import REDUCTIONS, expose
+from tensorviz.engine.tensor import Tensor
+from tensorviz.errors import DTypeError, OptionError, ShapeError
+from tensorviz.ops import options
+from tensorviz.ops.axes import count, each, plain
+from tensorviz.ops.operands import as_array, asked
+
+__all__: list[str] = []
+
+
+def _values(a: Any) -> Any:
+    return a.numpy() if isinstance(a, Tensor) else np.asarray(a)
+
+
+# ---- averages ----------------------------------------------------------------------------------------------------
+
+
+@expose(numpy=[np.average])
+def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
+    """The mean, weighted; ``weights`` has a's shape, or that of the axes averaged over, and gets its gradient too."""
+    a, axis = as_array(a), plain(axis)
+    if weights is None:
+        found = np.mean(a, axis=axis, keepdims=keepdims)
+        total: Any = np.full(found.shape, float(count(a.shape, axis)), found.dtype)
+    else:
+        weights = as_array(weights)
+        if weights.shape != a.shape:
+            axes = each(axis, a.ndim)
+            if axis is None or weights.shape != tuple([a.shape[i] for i in axes]):
+                raise ShapeError(f"np.average: weights of shape {weights.shape} fit neither a of shape {a.shape} nor its axes {axis}")
+            weights = np.reshape(weights, [a.shape[i] if i in axes else 1 for i in range(a.ndim)])
+            weights = np.broadcast_to(weights, a.shape)
+        total = np.sum(weights, axis=axis, keepdims=keepdims)
+        found = np.sum(a * weights, axis=axis, keepdims=keepdims) / total
+    return (found, total) if returned else found
+
+
+@expose(numpy=[np.ptp])
+def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    _, keepdims = options.settled(None, out, keepdims)
+    return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
+
+
+# ---- quantiles ---------------------------------------------------------------------------------------------------
+
+_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _flattened(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+    """``a`` with the named axes joined into one at the end, and the shape with them at size 1."""
+    count(a.shape, axis)  # raises for an axis that is not there
+    axes = each(axis, a.ndim)
+    kept = tuple([1 if i in axes else n for i, n in enumerate(a.shape)])
+    rest = [i for i in range(a.ndim) if i not in axes]
+    return np.reshape(np.transpose(a, (*rest, *axes)), (*[a.shape[i] for i in rest], -1)), kept
+
+
+def _places(q: Any, n: Any, method: str) -> tuple[Any, Any, Any]:
+    """Between which two of ``n`` sorted elements a quantile lies, and how far towards the second."""
+    at = q * (n - 1)
+    below = np.floor(at)
+    part = at - below
+    if method == "lower":
+        part = np.zeros_like(part)
+    elif method == "higher":
+        part = np.where(part > 0, 1.0, 0.0)
+    elif method == "midpoint":
+        part = np.where(part > 0, 0.5, 0.0)
+    elif method == "nearest":
+        part = np.rint(at) - below
+    return below.astype(np.intp), np.minimum(below + 1, np.maximum(n - 1, 0)).astype(np.intp), part
+
+
+def _quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, *, skip: bool) -> Any:
+    """The quantiles of the elements along the axes; ``skip``: of those that are no NaN, otherwise NaN wherever there is one."""
+    _, keepdims = options.settled(None, out, keepdims)
+    one_of(asked(), "method", method, _METHODS)
+    a = as_array(a)
+    if a.dtype.kind != "f":
+        a = a.astype(float)
+    q = _values(q).astype(float)
+    if q.size and not (q.min() >= 0 and q.max() <= 1):
+        raise OptionError(f"{asked()}: quantiles lie between 0 and 1 (percentiles between 0 and 100)")
+    rows, kept = _flattened(a, plain(axis))
+    if not rows.shape[-1]:
+        raise ShapeError(f"{asked()} over axis {axis} of shape {a.shape} has no elements; it needs at least one")
+    rows = np.sort(rows, axis=-1)  # NaN come last
+    missing = np.isnan(_values(rows))
+    n = np.sum(~missing, axis=-1) if skip else np.full(rows.shape[:-1], rows.shape[-1])
+    found = []
+    for one in q.ravel():
+        below, above, part = _places(one, np.maximum(n, 1), method)
+        low, high = (np.take_along_axis(rows, np.expand_dims(i, -1), -1)[..., 0] for i in (below, above))
+        # the ends themselves, so that an infinite neighbour does not turn them into NaN
+        between = np.where(part == 0, low, np.where(part == 1, high, low + (high - low) * np.asarray(part, rows.dtype)))
+        spoilt = n == 0 if skip else missing[..., -1]
+        found.append(np.where(spoilt, rows[..., -1], between) if spoilt.any() else between)
+    shape = kept if keepdims else rows.shape[:-1]
+    return np.reshape(np.stack(found), (*q.shape, *shape)) if q.ndim else np.reshape(found[0], shape)
+
+
+def _quantile_functions(of: Callable[..., Any], scale: float, *, skip: bool) -> None:
+    def quantile(
+        a: Any,
+        q: Any,
+        axis: Any = None,
+        out: Any = None,
+        overwrite_input: bool = False,  # noqa: ARG001 - NumPy's signature
+        method: str = "linear",
+        keepdims: bool = False,
+        *,
+        weights: Any = None,
+    ) -> Any:
+        if weights is not None:
+            raise DTypeError(f"{of.__name__} with weights= has no rule; sort the elements and interpolate the running sum of the weights")
+        return _quantile_of(a, _values(q) / scale, axis, out, method, keepdims, skip=skip)
+
+    quantile.__name__ = of.__name__
+    expose(numpy=[of])(quantile)
+
+
+_quantile_functions(np.quantile, 1.0, skip=False)
+_quantile_functions(np.percentile, 100.0, skip=False)
+_quantile_functions(np.nanquantile, 1.0, skip=True)
+_quantile_functions(np.nanpercentile, 100.0, skip=True)
+
+
+@expose(numpy=[np.median])
+def _median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:  # noqa: ARG001 - NumPy's signature
+    return _quantile_of(a, 0.5, axis, out, "midpoint", keepdims, skip=False)
+
+
+@expose(numpy=[np.nanmedian])
+def _nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:  # noqa: ARG001 - NumPy's signature
+    return _quantile_of(a, 0.5, axis, out, "midpoint", keepdims, skip=True)
+
+
+# ---- passing over NaN --------------------------------------------------------------------------------------------
+
+
+def _without(a: Any, neutral: float) -> tuple[Any, Any]:
+    """``a`` with a neutral number in place of NaN, which gets no gradient, and where it was none."""
+    a = as_array(a)
+    there = ~np.isnan(_values(a))
+    return np.where(there, a, neutral), there
+
+
+def _both(there: Any, where: Any) -> Any:
+    return there if where is True else there & options.mask(where)
+
+
+@expose(numpy=[np.nansum])
+def _nansum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    return np.sum(_without(a, 0)[0], axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)
+
+
+@expose(numpy=[np.nanprod])
+def _nanprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    return np.prod(_without(a, 1)[0], axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)
+
+
+@expose(numpy=[np.nancumsum])
+def _nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return np.cumsum(_without(a, 0)[0], axis=axis, dtype=dtype, out=out)
+
+
+@expose(numpy=[np.nancumprod])
+def _nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return np.cumprod(_without(a, 1)[0], axis=axis, dtype=dtype, out=out)
+
+
+@expose(numpy=[np.nanmean])
+def _nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+    kept, there = _without(a, 0)
+    return np.mean(kept, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=_both(there, where))
+
+
+@expose(numpy=[np.nanvar])
+def _nanvar(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False, *, where: Any = True, **further: Any
+) -> Any:
+    kept, there = _without(a, 0)
+    return np.var(kept, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=_both(there, where), **further)
+
+
+@expose(numpy=[np.nanstd])
+def _nanstd(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False, *, where: Any = True, **further: Any
+) -> Any:
+    kept, there = _without(a, 0)
+    return np.std(kept, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=_both(there, where), **further)
+
+
+def _nan_extreme(reduce: Callable[..., Any], worst: float) -> Callable[..., Any]:
+    def extreme(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+        a = as_array(a)
+        if a.dtype.kind != "f":
+            return reduce(a, axis=axis, out=out, keepdims=keepdims, initial=initial, where=where)
+        kept, there = _without(a, worst)
+        if initial is None and where is True:
+            nothing = np.asarray(~there.any(axis=plain(axis), keepdims=bool(keepdims)))
+            found = reduce(kept, axis=axis, out=out, keepdims=keepdims)
+            return np.where(nothing, np.nan, found) if nothing.any() else found
+        return reduce(kept, axis=axis, out=out, keepdims=keepdims, initial=initial, where=where)
+
+    return extreme
+
+
+_nanmax, _nanmin = _nan_extreme(np.max, -np.inf), _nan_extreme(np.min, np.inf)
+expose(numpy=[np.nanmax])(_nanmax)
+expose(numpy=[np.nanmin])(_nanmin)
+REDUCTIONS[np.fmax] = lambda a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True: _nanmax(  # noqa: ARG005 - a ufunc's signature
+    a, axis, out, keepdims, initial, where
+)
+REDUCTIONS[np.fmin] = lambda a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True: _nanmin(  # noqa: ARG005 - a ufunc's signature
+    a, axis, out, keepdims, initial, where
+)
+
+
+# ---- of two series -----------------------------------------------------------------------------------------------
+
+
+@expose(numpy=[np.cov])
+def _cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: Any = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Any:
+    """The covariances of the rows of ``m`` (and ``y``)."""
+    if fweights is not None or aweights is not None:
+        raise DTypeError("np.cov on a Tensor takes no weights; subtract the weighted mean and multiply")
+
+    def rows(series: Any) -> Any:
+        series = np.atleast_2d(as_array(series) if dtype is None else as_array(series).astype(dtype))
+        return series if rowvar or series.shape[0] == 1 else series.T
+
+    x = rows(m) if y is None else np.concatenate([rows(m), rows(y)], axis=0)
+    n = x.shape[1] - (ddof if ddof is not None else 0 if bias else 1)
+    centred = x - np.mean(x, axis=1, keepdims=True)
+    return np.squeeze(centred @ centred.T / max(n, 0) if n > 0 else centred @ centred.T * np.nan)
+
+
+@expose(numpy=[np.corrcoef])
+def _corrcoef(x: Any, y: Any = None, rowvar: bool = True, *further: Any, dtype: Any = None) -> Any:  # noqa: ARG001 - NumPy's signature
+    c = _cov(x, y, rowvar, dtype=dtype)
+    if c.ndim == 0:
+        return c / c
+    size = np.sqrt(np.diagonal(c))
+    return c / size[:, None] / size[None, :]
+
+
+def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """The integral under straight lines between points; differentiable in the heights and in the places."""
+    y = as_array(y)
+    axis = each(plain(axis), y.ndim)[0]
+    lead = (slice(None),) * axis
+    if x is not None:
+        x = as_array(x)
+        dx = np.diff(x, axis=axis if x.ndim > 1 else 0)
+        if x.ndim == 1:
+            dx = np.reshape(dx, (-1,) + (1,) * (y.ndim - 1 - axis))
+    return np.sum(dx * (y[(*lead, slice(1, None))] + y[(*lead, slice(None, -1))]) / 2, axis=axis)
+
+
+for _name in ("trapezoid", "trapz"):
+    if hasattr(np, _name) and not (_name == "trapz" and hasattr(np, "trapezoid")):
+        expose(numpy=[getattr(np, _name)])(_trapezoid)
+
+
+@expose(numpy=[np.convolve])
+def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """Every sum of products of ``a`` with the reversed ``v`` slid along it."""
+    one_of("np.convolve", "mode", mode, ("full", "same", "valid"))
+    a, v = as_array(a), as_array(v)
+    if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
+        raise ShapeError(f"np.convolve takes two vectors that are not empty, got shapes {a.shape} and {v.shape}")
+    if v.size > a.size:
+        a, v = v, a
+    k = v.size
+    border = {"full": (k - 1, k - 1), "same": (k // 2, (k - 1) // 2), "valid": (0, 0)}[mode]
+    wide = np.pad(a, border)
+    return wide[np.arange(wide.size - k + 1)[:, None] + np.arange(k)] @ v[::-1]
+
+
+@expose(numpy=[np.correlate])
+def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    a, v = as_array(a), as_array(v)
+    if v.size > a.size:  # NumPy slides the shorter one, whichever it is
+        return _correlate(v, a, mode)[::-1]
+    return _convolve(a, v[::-1], mode)

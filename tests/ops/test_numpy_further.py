@@ -1,0 +1,275 @@
+"""NumPy's further functions on Tensors: those that write, those that pass over NaN, methods of ufuncs; and how what has no rule refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tensorviz as tv
+from tensorviz.engine import protocols
+from tensorviz.engine.op import FUNCTIONS, UFUNCS
+from tensorviz.errors import DTypeError, IndexingError, NoRuleError, OptionError, ShapeError
+
+NAN, INF = np.nan, np.inf
+
+
+def leaf(data) -> tv.Tensor:
+    return tv.tensor(data, requires_grad=True)
+
+
+def gradient(y: tv.Tensor, *leaves: tv.Tensor) -> list[object]:
+    y.backward(np.ones(y.shape))
+    return [x.grad.tolist() for x in leaves]
+
+
+# ---- functions that write ----------------------------------------------------------------------------------------
+
+MASK = np.array([[True, False, True], [False, True, True]])
+WRITERS = {
+    "copyto": lambda o, x: np.copyto(o, x * 2),
+    "copyto_number": lambda o, x: np.copyto(o, 3) or np.copyto(o, x[0], where=MASK),
+    "put": lambda o, x: np.put(o, [0, 5, -1], x[0]),
+    "put_short": lambda o, x: np.put(o, [0, 3, 1], x[0, :2]),
+    "put_wrap": lambda o, x: np.put(o, [0, 13], x[0], mode="wrap"),
+    "put_clip": lambda o, x: np.put(o, [0, 13], x[0], mode="clip"),
+    "putmask": lambda o, x: np.putmask(o, MASK, x * 3),
+    "putmask_short": lambda o, x: np.putmask(o, MASK, x[0, :2]),
+    "place": lambda o, x: np.place(o, MASK, x[0, :2]),
+    "put_along_axis": lambda o, x: np.put_along_axis(o, np.array([[2], [0]]), x[:, :1], 1),
+    "put_along_none": lambda o, x: np.put_along_axis(o, np.array([1, 4]), x[0, :2], None),
+    "fill_diagonal": lambda o, x: np.fill_diagonal(o, x[0, 0]),
+    "fill_diagonal_many": lambda o, x: np.fill_diagonal(o, x[0, 1:]),
+    "fill_diagonal_wrap": lambda o, x: np.fill_diagonal(o.T, x[1, 0], wrap=True),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_function_that_writes_into_an_array_writes_into_a_tensor(name):
+    def run(x):
+        o = np.zeros_like(x)
+        WRITERS[name](o, x)
+        return o * o + x
+
+    start = np.random.default_rng(0).normal(size=(2, 3))
+    assert run(leaf(start)).tolist() == run(start).tolist()
+    assert tv.gradcheck(lambda x: (run(x) * np.arange(6.0).reshape(2, 3)).sum(), start)
+
+
+def test_writing_a_tensor_into_an_array_is_refused_where_numpy_asks():
+    x = leaf([1.0, 2.0])
+    with pytest.raises(NoRuleError, match=r"copyto into an array cannot be recorded.*np\.zeros_like"):
+        np.copyto(np.zeros(2), x)
+    with pytest.raises(NoRuleError, match=r"put into an array"):
+        np.put(np.zeros(2), tv.tensor([0]), x)
+    o = tv.tensor([1, 2])
+    with pytest.raises(DTypeError, match=r"does not turn float64 into int64"):
+        np.copyto(o, x)
+    with pytest.raises(OptionError, match="mode is"):
+        np.put(np.zeros_like(x), [0], x, mode="nearest")
+
+
+# ---- NaN ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_passes_over_nan_gives_it_no_gradient():
+    a = [[1.0, NAN, 3.0], [4.0, 5.0, 9.0]]
+    for f, wanted in (
+        (np.nansum, [[1, 0, 1], [1, 1, 1]]),
+        (np.nanmean, [[0.5, 0, 0.5], [1 / 3, 1 / 3, 1 / 3]]),
+        (np.nanmax, [[0, 0, 1], [0, 0, 1]]),
+        (np.nanmin, [[1, 0, 0], [1, 0, 0]]),
+        (np.nanmedian, [[0.5, 0, 0.5], [0, 1, 0]]),
+        (np.nanprod, [[3, 0, 1], [45, 36, 20]]),
+    ):
+        x = leaf(a)
+        y = f(x, axis=1)
+        np.testing.assert_allclose(y.numpy(), f(np.array(a), axis=1))
+        np.testing.assert_allclose(gradient(y, x)[0], wanted)
+    x = leaf(a)
+    assert np.isnan(np.median(x, axis=1).numpy()).tolist() == [True, False]
+    assert np.nanargmax(x, axis=1).tolist() == [2, 2]
+    assert np.fmax.reduce(x, axis=1).tolist() == [3, 9]
+
+
+def test_a_row_of_nan_alone_stays_nan_and_gives_no_gradient_but_nan_to_it():
+    x = leaf([[NAN, NAN], [1.0, 2.0]])
+    y = np.nanmax(x, axis=1)
+    assert np.isnan(y.numpy()).tolist() == [True, False]
+    assert gradient(y, x) == [[[0, 0], [0, 1]]]
+
+
+def test_a_deviation_of_equal_numbers_has_slope_zero_with_a_mask_as_without():
+    x = leaf([2.0, 2.0, 7.0])
+    y = np.std(x, where=[True, True, False])
+    assert y.item() == 0
+    assert gradient(y, x) == [[0, 0, 0]]
+
+
+# ---- further arguments -------------------------------------------------------------------------------------------
+
+
+def test_positional_arguments_mean_what_they_mean_in_numpy():
+    a = np.arange(6.0).reshape(2, 3)
+    x = leaf(a)
+    assert np.sum(x, 0, np.float32).dtype == np.float32
+    assert np.sum(x, 0, None, None, True).shape == (1, 3)
+    assert x.sum(0, True).shape == (1, 3)  # as PyTorch users write it; NumPy has no dtype True
+    assert np.max(x, 0, None, True).shape == (1, 3)
+    assert x.max(0, True).shape == (1, 3)
+    assert np.cumsum(x, 1, np.float32).dtype == np.float32
+    assert np.argmax(x, 1, keepdims=True).shape == (2, 1)
+
+
+@pytest.mark.parametrize("f", [np.sum, np.mean, np.prod, np.max, np.min, np.var, np.std, np.any, np.all, np.cumsum, np.cumprod, np.argmax, np.median])
+def test_an_array_to_write_into_is_refused(f):
+    with pytest.raises(DTypeError, match=r"with out= cannot be recorded"):
+        f(leaf([1.0, 2.0]), out=np.zeros(()))
+
+
+def test_what_a_mask_leaves_nothing_of_needs_a_beginning():
+    x = leaf([1.0, 2.0])
+    with pytest.raises(DTypeError, match=r"max with where= needs initial="):
+        np.max(x, where=[True, False])
+    with pytest.raises(DTypeError, match=r"where holds True or False"):
+        np.sum(x, where=[1.0, 0.0])
+    y = np.max(x[:0], initial=3.0)
+    assert y.item() == 3
+    assert gradient(y, x) == [[0, 0]]
+
+
+def test_the_running_extreme_shares_ties_and_keeps_nan_to_itself():
+    x = leaf([1.0, 3.0, 2.0, 3.0, 4.0])
+    y = np.maximum.accumulate(x)
+    assert y.tolist() == [1, 3, 3, 3, 4]
+    y.backward(np.array([1.0, 1.0, 1.0, 1.0, NAN]))
+    # the third 3 is shared by two
+    assert x.grad[:4].tolist() == [1, 2.5, 0, 0.5]
+    assert np.isnan(x.grad[4])
+    z = leaf([2.0, NAN, 1.0])
+    y = np.minimum.accumulate(z)
+    assert np.isnan(y.numpy()).tolist() == [False, True, True]
+    y.backward(np.array([1.0, 10.0, 100.0]))
+    assert z.grad.tolist() == [1, 110, 0]
+
+
+# ---- methods of ufuncs -------------------------------------------------------------------------------------------
+
+
+def test_an_outer_ufunc_pairs_everything_with_everything():
+    a, b = leaf([1.0, 2.0]), leaf([10.0, 20.0, 30.0])
+    y = np.multiply.outer(a, b)
+    assert y.tolist() == [[10, 20, 30], [20, 40, 60]]
+    assert gradient(y, a, b) == [[60, 60], [3, 3, 3]]
+    assert np.add.outer([1.0], a).tolist() == [[2, 3]]
+
+
+def test_divmod_gives_both_and_the_operator_too():
+    x = leaf([7.0, -7.0])
+    q, r = divmod(x, 3)
+    assert (q.tolist(), r.tolist()) == ([2, -3], [1, 2])
+    assert gradient(q + r, x) == [[1, 1]]
+    q, r = divmod(7, leaf(2.0))
+    assert (q.item(), r.item()) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda x: np.subtract.reduce(x), r"np\.subtract\.reduce has no differentiation rule.*Those that have one for reduce: add, fmax"),
+        (lambda x: np.subtract.accumulate(x), r"np\.subtract\.accumulate"),
+        (lambda x: np.add.reduceat(x, [0, 1]), r"np\.add\.reduceat has no differentiation rule"),
+        (lambda x: np.add.at(x, [0, 0], 1.0), r"np\.add\.at changes an array in place.*Write x\[i\] = "),
+        (lambda x: np.add.at(np.zeros(3), [0, 0], x[0]), r"np\.add\.at changes an array in place"),
+        (lambda x: np.exp(x, where=[True, False, True]), r"np\.exp on a Tensor takes no where="),
+        (lambda x: np.exp(x, out=np.zeros(3)), r"with out="),
+        (lambda x: np.nextafter(x, 1.0), r"np\.nextafter has no differentiation rule"),
+        (lambda x: np.spacing(x), r"np\.spacing has no differentiation rule"),
+        (lambda x: np.i0(x), r"np\.i0 has no differentiation rule.*exp;"),
+        (lambda x: np.fft.fft(x), r"np\.fft\.fft has no differentiation rule.*einsum;"),
+        (lambda x: np.linalg.qr(x), r"np\.linalg\.qr has no differentiation rule.*svd;"),
+        (lambda x: np.unique(x), r"np\.unique has no differentiation rule.*sort;"),
+    ],
+)
+def test_what_has_no_rule_says_so_and_what_to_do(call, says):
+    with pytest.raises(NoRuleError, match=says):
+        call(leaf([1.0, 2.0, 3.0]))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda x: np.interp(x, [0.0, 1.0], [1.0, 2.0], period=1.0), DTypeError, r"period="),
+        (lambda x: np.interp(x, [0.0, 1.0], [1.0]), ShapeError, r"places and heights of one length"),
+        (lambda x: np.quantile(x, 1.5), OptionError, r"between 0 and 1"),
+        (lambda x: np.quantile(x, 0.5, method="weibull"), OptionError, r"quantile: method must be one of 'linear'"),
+        (lambda x: np.median(x[:0]), ShapeError, r"no elements"),
+        (lambda x: np.average(x, weights=[1.0]), ShapeError, r"weights of shape \(1,\)"),
+        (lambda x: np.choose([0, 5, 0], [x, x]), IndexingError, r"2 choices"),
+        (lambda x: np.select([x > 1], [x, x]), ShapeError, r"one choice per condition"),
+        (lambda x: np.cov(x, fweights=[1, 2, 3]), DTypeError, r"no weights"),
+        (lambda x: np.convolve(x, []), ShapeError, r"not empty"),
+        (lambda x: np.linalg.matrix_power(x, 2), ShapeError, r"square"),
+        (lambda x: np.linalg.norm(x, "nuc"), ShapeError, r"ord='nuc' over 1 axes"),
+        (lambda x: np.linalg.norm(np.outer(x, x), 3), OptionError, r"of a matrix there are the orders"),
+        (lambda x: np.geomspace(x, -1.0, 3), DTypeError, r"one sign"),
+        (lambda x: np.pad(x, 1, "linear_ramp"), DTypeError, r"'linear_ramp' has no rule"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(call, error, says):
+    with pytest.raises(error, match=says):
+        call(leaf([1.0, 2.0, 3.0]))
+
+
+def test_every_function_of_numpy_works_or_refuses():
+    """None goes past Tensors: what takes part in NumPy's dispatch is ours, or raises and says so."""
+    protocols.load_all()
+    x = leaf([1.0, 2.0])
+    refused = []
+    for module in (np, np.linalg, np.fft):
+        for name in dir(module):
+            f = getattr(module, name) if not name.startswith("_") else None
+            if isinstance(f, np.ufunc) and f not in UFUNCS and f not in FUNCTIONS and f.signature is None:
+                with pytest.raises((NoRuleError, TypeError)):
+                    f(*[x] * f.nin)
+                refused.append(name)
+            elif f is not None and hasattr(f, "_implementation") and f not in FUNCTIONS:
+                with pytest.raises(NoRuleError, match=r"has no differentiation rule"):
+                    protocols.array_function(f, (x,), {})
+                refused.append(name)
+    integers = {"left_shift", "right_shift", "bitwise_left_shift", "bitwise_right_shift", "bitwise_count", "gcd", "lcm", "isnat"}
+    dates = {"busday_count", "busday_offset", "is_busday", "datetime_as_string"}
+    sets = {"unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "union1d", "intersect1d", "setdiff1d", "setxor1d", "in1d"}
+    polynomials = {"poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "roots"}
+    complex_ = {name for name in dir(np.fft) if "fft" in name and "shift" not in name} | {"eig", "eigvals", "sort_complex"}
+    rest = {
+        "i0",
+        "nextafter",
+        "spacing",
+        "packbits",
+        "unpackbits",
+        "qr",
+        "safe_eval",
+        "asfarray",
+        "product",
+        "msort",
+        "cumproduct",
+        "sometrue",
+        "alltrue",
+    }
+    assert set(refused) <= integers | dates | sets | polynomials | complex_ | rest
+
+
+def test_functions_that_few_programs_call_are_loaded_when_called():
+    code = (
+        "import sys, numpy as np, tensorviz as tv\n"
+        "later = ('tensorviz.ops.statistics', 'tensorviz.ops.products')\n"
+        "assert not any(m in sys.modules for m in later)\n"
+        "x = tv.tensor([1.0, 4.0], requires_grad=True)\n"
+        "np.median(x).backward()\n"
+        "assert all(m in sys.modules for m in later)\n"
+        "print(x.grad.tolist())\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[0.5, 0.5]\n"
