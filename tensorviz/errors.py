@@ -133,6 +133,10 @@ class CheckError(TensorvizError, AssertionError):
     """The :class:`tensorviz.CheckReport`; None where nothing could be compared."""
 
 
+class LayoutError(TensorvizError, RuntimeError):
+    """A layout engine that is missing, crashed, or took too long."""
+
+
 class MissingExtraError(TensorvizError, ImportError):
     """Something optional is not installed; the message gives the pip command."""
 

@@ -139,6 +139,8 @@ def test_a_time_limit_stops_graphviz_and_the_next_graph_is_laid_out_again() -> N
     assert time.perf_counter() - began < 30
     assert placed.engine == "layered"
     assert placed.note == "Graphviz took longer than 0.01 s"
+    with pytest.raises(LayoutError, match=r"Graphviz took longer than 0\.01 s"):
+        layout(boxes, links, engine="graphviz", timeout=0.01)
     assert layout(*circuit()).engine == "graphviz"
 
 
@@ -185,3 +187,31 @@ def test_curves_come_back_in_the_order_of_the_edges_whatever_their_tails() -> No
 
 def test_points_are_named() -> None:
     assert Point(1, 2).x == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "timeout", "said"),
+    [
+        ("no graph", 5.0, "Graphviz refused the graph: Failed to parse DOT source"),
+        (
+            "digraph{" + "subgraph{" * 20_000 + "}" * 20_000 + "}",
+            20.0,
+            r'Graphviz stopped: wasm trap: .*; our own layout, engine="layered", takes graphs of any size',
+        ),
+        ("digraph{" + ";".join(f"n{i}->n{j}" for i in range(60) for j in range(i)) + "}", 0.001, r"Graphviz took longer than 0\.001 s"),
+    ],
+    ids=["refused", "trapped", "too long"],
+)
+def test_what_stopped_graphviz_is_said(text: str, timeout: float, said: str) -> None:
+    from tensorviz.views.layout.graphviz import Embedded
+
+    with pytest.raises(LayoutError, match=said):
+        Embedded().render(text, timeout)
+
+
+def test_a_lack_of_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tensorviz.views.layout import graphviz
+
+    monkeypatch.setattr(graphviz, "MEMORY_LIMIT", 1 << 20)
+    with pytest.raises(LayoutError, match=r"the embedded Graphviz did not start \(memory minimum size of 35 pages exceeds memory limits\)"):
+        graphviz.Embedded().render("digraph{a->b}", 5.0)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorviz.arguments import one_of
-from tensorviz.errors import OptionError
-from tensorviz.views.layout.types import Box, Layout, LayoutError, Link, Point
+from tensorviz.errors import LayoutError, OptionError
+from tensorviz.views.layout.types import Box, Layout, Link, Point
 
 __all__ = ["ENGINES", "Box", "Layout", "LayoutError", "Link", "Point", "layout"]
 

@@ -20,7 +20,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from tensorviz.views.layout.types import Box, Layout, LayoutError, Link, Point
+from tensorviz.errors import LayoutError
+from tensorviz.views.layout.types import Box, Layout, Link, Point
 
 GRID = 7.0
 """Pixels between two ports of a box. A record's fields share its side evenly, so ports come on a grid and are moved to their place afterwards."""
@@ -197,7 +198,7 @@ class Embedded:
             except (self._wasmtime.Trap, self._wasmtime.WasmtimeError) as error:
                 if "interrupt" in str(error):
                     raise LayoutError(f"Graphviz took longer than {timeout:g} s") from error
-                raise LayoutError(f"Graphviz stopped: {str(error).splitlines()[0]}") from error
+                raise LayoutError(f'Graphviz stopped: {_cause(str(error))}; our own layout, engine="layered", takes graphs of any size') from error
             finally:
                 timer.cancel()
 
@@ -227,6 +228,15 @@ class Embedded:
         for place in held:
             exports["free"](store, place)
         return answer
+
+
+def _cause(text: str) -> str:
+    r"""Why a WebAssembly run ended: what follows "Caused by:", below the addresses of the functions.
+
+    >>> _cause("error while executing at wasm backtrace:\n    0: 0x2e - f\n\nCaused by:\n    wasm trap: call stack exhausted")
+    'wasm trap: call stack exhausted'
+    """
+    return (text.partition("Caused by:")[2].strip() or text).splitlines()[0].strip()
 
 
 def _is_ours(file: pathlib.Path) -> bool:

@@ -6,18 +6,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tensorviz.errors import TensorvizError
-
 
 class Point(NamedTuple):
     """Pixels; y grows downwards."""
 
     x: float
     y: float
-
-
-class LayoutError(TensorvizError, RuntimeError):
-    """A layout engine that is missing, crashed, or took too long."""
 
 
 @dataclass(frozen=True, slots=True)
