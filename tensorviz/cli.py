@@ -35,7 +35,7 @@ def record_of(options: argparse.Namespace) -> Trace:
     """The wanted record of a program. A program that fails or leaves early is reported, and its passes up to there count."""
     path = Path(options.script)
     if not path.is_file():
-        raise UsageError(f"there is no file {path}")
+        raise UsageError(f"{path} is a folder, no file" if path.is_dir() else f"there is no file {path}")
     recorder = Recorder(options.number)
     how = "ran"
     try:
@@ -76,7 +76,10 @@ def write(options: argparse.Namespace, suffix: str, text: str) -> None:
         print(text)
         return
     path = Path(options.output or Path(options.script).with_suffix(suffix).name)
-    path.write_text(text, encoding="utf-8")
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise UsageError(f"{path} cannot be written: {problem.strerror}") from None
     print(path)
 
 
@@ -122,7 +125,7 @@ def show(options: argparse.Namespace) -> int:
 
     path = Path(options.trace)
     if not path.is_file():
-        raise UsageError(f"there is no file {path}")
+        raise UsageError(f"{path} is a folder, no file" if path.is_dir() else f"there is no file {path}")
     try:
         trace = load(path)
     except RecordError as problem:
@@ -196,9 +199,21 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def check_output(output: str | None) -> None:
+    """Refuse a place that cannot be written to before anything runs."""
+    if output is None or output == "-":
+        return
+    path = Path(output)
+    if path.is_dir():
+        raise UsageError(f"--output {output}: that is a folder; name a file in it")
+    if not path.resolve().parent.is_dir():
+        raise UsageError(f"--output {output}: there is no folder {path.parent}")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
+        check_output(getattr(options, "output", None))
         return int(options.does(options))
     except UsageError as problem:
         print(f"tensorviz: {problem}", file=sys.stderr)

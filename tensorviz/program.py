@@ -92,7 +92,8 @@ def _run_notebook(path: Path, main: ModuleType) -> None:
         cells = [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
         sources = [cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"]) for cell in cells]
     except (ValueError, KeyError, TypeError) as problem:
-        raise ProgramError(f"{path} is no notebook: {problem}") from None
+        what = f"it has no {problem}" if isinstance(problem, KeyError) else problem
+        raise ProgramError(f"{path} is no notebook: {what}") from None
     with _notebook_shell(main) as run_cell:
         for source in sources:
             run_cell(source)

@@ -139,6 +139,19 @@ def test_a_program_that_fails_shows_its_own_traceback_only(tmp_path, capsys):
     assert "cli.py" not in error
 
 
+@pytest.mark.parametrize(("place", "told"), [("missing/a.svg", "there is no folder missing"), (".", "that is a folder; name a file in it")])
+def test_a_place_that_cannot_be_written_to_is_refused_before_the_program_runs(script, capsys, place, told):
+    assert main(["svg", str(script), "-o", place]) == 2
+    said = capsys.readouterr()
+    assert said.err == f"tensorviz: --output {place}: {told}\n" and said.out == ""
+
+
+@pytest.mark.parametrize("command", ["svg", "show"])
+def test_a_folder_is_no_file(tmp_path, capsys, command):
+    assert main([command, str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"tensorviz: {tmp_path} is a folder, no file\n"
+
+
 def test_python_m_tensorviz_lists_the_commands():
     got = subprocess.run([sys.executable, "-m", "tensorviz", "--help"], capture_output=True, text=True, check=True).stdout
     assert all(name in got for name in ("demo", "svg", "html", "check", "show"))
