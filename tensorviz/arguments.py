@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.errors import DTypeError, OptionError, OptionTypeError
+from tensorviz.errors import DTypeError, IndexingError, OptionError, OptionTypeError
 
 _LONGEST = 60
 
@@ -110,6 +110,28 @@ def whole(where: str, name: str, value: Any, *, least: int | None = None) -> int
 
 def _from(least: int | None) -> str:
     return "" if least is None else f" of at least {least}"
+
+
+def element(where: str, index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The index of one element of an array of ``shape``, none of it negative; a single number for a vector.
+
+    >>> element("error_curve", -1, (3,))
+    (2,)
+    """
+    given = tuple(index) if isinstance(index, (tuple, list, np.ndarray)) else (index,)
+    found = tuple(whole(where, "index", i) for i in given)
+    if len(found) != len(shape) or not all(-n <= i < n for i, n in zip(found, shape, strict=True)):
+        raise IndexingError(f"{where}: there is no element {list(found)} in shape {shape}")
+    return tuple(i % n for i, n in zip(found, shape, strict=True))
+
+
+def dtype_of(where: str, value: Any) -> np.dtype[Any]:
+    """``value`` as a dtype."""
+    try:
+        found: np.dtype[Any] = np.dtype(value)
+    except TypeError:
+        raise DTypeError(f"{where}: {shown(value)} is no dtype") from None
+    return found
 
 
 def one_of(where: str, name: str, value: Any, choices: Iterable[str]) -> None:

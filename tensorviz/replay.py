@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tensorviz.arguments import mapping, shown
+from tensorviz.arguments import dtype_of, mapping, shown
 from tensorviz.engine.op import REGISTRY
 from tensorviz.engine.refusals import FAILURES, explained
 from tensorviz.errors import DTypeError, ReplayError, ShapeError
@@ -101,10 +101,7 @@ class Program:
         if any(n.kind == "op" and n.op not in REGISTRY for n in nodes):
             # a trace from a file may hold primitives, whose ops are registered when they are first used
             from tensorviz import primitives  # noqa: F401
-        try:
-            self.dtype = None if dtype is None else np.dtype(dtype)
-        except TypeError as error:
-            raise DTypeError(f"replay: dtype= is a float type, got {shown(dtype)} ({error})") from None
+        self.dtype = None if dtype is None else dtype_of("replay", dtype)
         if self.dtype is not None and self.dtype.kind != "f":
             raise DTypeError(f"replay: dtype= is a float type, got {self.dtype}")
         self._forwards: dict[int, Callable[..., Any]] = {}

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tensorviz.arguments import shown, whole
+from tensorviz.arguments import element, shown, whole
 from tensorviz.checks.differences import Floats, Ruler, rounded, scale_of
 from tensorviz.checks.local import Alone
 from tensorviz.checks.replayed import problem_of
 from tensorviz.checks.run import BUDGET
 from tensorviz.checks.subject import Subject, title
-from tensorviz.errors import CheckError, DTypeError, IndexingError
+from tensorviz.errors import CheckError, DTypeError
 from tensorviz.trace import Trace
 
 
@@ -56,7 +56,13 @@ def error_curve(
         raise CheckError(f"error_curve: {trouble[1] if trouble else ''}")
     values = np.asarray(x, dtype=np.float64)
     analytic = gradient.astype(np.float64)
-    at = int(np.argmax(np.abs(np.nan_to_num(analytic)))) if index is None else _position(index, values.shape)
+    at = (
+        int(np.argmax(np.abs(np.nan_to_num(analytic))))
+        if index is None
+        else int(np.ravel_multi_index(element("error_curve", index, values.shape), values.shape))
+        if values.ndim
+        else 0
+    )
     if h is None:
         size = abs(float(values.reshape(-1)[at]))
         top = rounded(np.array([size if size > 0 else scale_of(values)]))[0]
@@ -75,12 +81,3 @@ def error_curve(
         top_value = np.maximum(abs(a), np.abs(numeric))
         error = np.where(top_value == 0, 0.0, np.abs(a - numeric) / top_value)
     return steps, error
-
-
-def _position(index: Any, shape: tuple[int, ...]) -> int:
-    """The place of an element among all, from its index."""
-    given = tuple(index) if isinstance(index, (tuple, list, np.ndarray)) else (index,)
-    found = tuple(whole("error_curve", "index", i) for i in given)
-    if len(found) != len(shape) or not all(-n <= i < n for i, n in zip(found, shape, strict=True)):
-        raise IndexingError(f"error_curve: there is no element {list(found)} in shape {shape}")
-    return int(np.ravel_multi_index([i % n for i, n in zip(found, shape, strict=True)], shape)) if shape else 0

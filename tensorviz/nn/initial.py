@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tensorviz.arguments import shown, whole
+from tensorviz.arguments import dtype_of, shown, whole
 from tensorviz.errors import DTypeError, OptionError, OptionTypeError
 
 Rng = np.random.Generator | int | None
@@ -35,12 +35,9 @@ def generator(layer: str, rng: Rng) -> np.random.Generator:
 
 def floats(layer: str, dtype: npt.DTypeLike) -> np.dtype[Any]:
     """The dtype of a layer's parameters."""
-    try:
-        found: np.dtype[Any] | None = np.dtype(dtype)
-    except TypeError:
-        found = None
-    if found is None or found.kind != "f":
-        raise DTypeError(f"{layer}: dtype must be one of floats, such as float or np.float32, got {shown(dtype) if found is None else found}")
+    found = dtype_of(layer, dtype)
+    if found.kind != "f":
+        raise DTypeError(f"{layer}: dtype must be one of floats, such as float or np.float32, got {found}")
     return found
 
 

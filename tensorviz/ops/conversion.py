@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.arguments import shown
+from tensorviz.arguments import dtype_of
 from tensorviz.engine.graph import check_dtype
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, expose
 from tensorviz.engine.tensor import Tensor, tensor
-from tensorviz.errors import DTypeError
 
 __all__ = ["astype"]
 
@@ -40,10 +39,7 @@ def astype(a: Any, dtype: Any) -> Any:
 
 def _real(dtype: Any) -> np.dtype[Any]:
     """A dtype of numbers that a Tensor can hold."""
-    try:
-        found: np.dtype[Any] = np.dtype(dtype)
-    except TypeError as error:
-        raise DTypeError(f"astype: {shown(dtype)} is no dtype ({error})") from None
+    found = dtype_of("astype", dtype)
     check_dtype(found, "astype")
     return found
 

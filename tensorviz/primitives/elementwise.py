@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import dtype_of
 from tensorviz.engine.op import REGISTRY, Op, apply
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError, ShapeError
@@ -160,7 +161,7 @@ def cast(x: Any, dtype: Any) -> Any:
     >>> cast(np.array([True, False]), float).tolist()
     [1.0, 0.0]
     """
-    x, kind = as_array(x), np.dtype(dtype)
+    x, kind = as_array(x), dtype_of("cast", dtype)
     return x if isinstance(x, Tensor) and x.dtype == kind else apply(REGISTRY["astype"], (x,), {"dtype": kind.name})
 
 

@@ -6,13 +6,13 @@ Each takes an ``ax`` and returns it; without one a new figure is made. matplotli
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorviz.arguments import one_of
-from tensorviz.errors import DTypeError, IndexingError, MissingExtraError, OptionError
+from tensorviz.arguments import element, number, one_of, shown
+from tensorviz.errors import DTypeError, IndexingError, MissingExtraError, OptionError, OptionTypeError
 from tensorviz.trace import Array, Share, Trace, TraceNode
 from tensorviz.views import format as fmt
 from tensorviz.views import text
@@ -48,7 +48,8 @@ def gradient_norms(trace: Trace, ax: Axes | None = None, *, palette: str = "ligh
         Without matplotlib.
 
     """
-    tokens = tokens_of(palette)
+    tokens = tokens_of(palette, "gradient_norms")
+    _check_trace("gradient_norms", trace)
     order = _completed(trace)
     if not order:
         raise OptionError("this trace has no steps: backward has not been called")
@@ -112,7 +113,8 @@ def share_heatmap(
         Without matplotlib.
 
     """
-    tokens = tokens_of(palette)
+    tokens = tokens_of(palette, "share_heatmap")
+    _check_trace("share_heatmap", trace)
     one_of("share_heatmap", "array", array, ARRAYS)
     node = trace.node(key)
     found = _share(node, share)
@@ -170,12 +172,16 @@ def error_curve(
         Without matplotlib.
 
     """
-    tokens = tokens_of(palette)
+    tokens = tokens_of(palette, "error_curve")
+    _check_trace("error_curve", trace)
     node = trace.node(key)
     place, analytic, x = _element(trace, node, index)
-    given = [h * max(1.0, abs(x)) for h in STEPS] if steps is None else [float(h) for h in steps]
-    if not given or not all(0 < h < math.inf for h in given):
-        raise OptionError("steps must be positive finite numbers, at least one")
+    listed: Any = steps
+    if steps is not None and (isinstance(listed, str) or not isinstance(listed, Iterable)):
+        raise OptionTypeError(f"error_curve: steps must be positive finite numbers, at least one, got {shown(steps)}")
+    given = [h * max(1.0, abs(x)) for h in STEPS] if steps is None else [number("error_curve", "a step", h, above=0, finite=True) for h in listed]
+    if not given:
+        raise OptionError("error_curve: steps must be positive finite numbers, at least one, got none")
     ax = _axes(ax, tokens, (6.8, 4.4))
     errors = differences(trace, node, place, analytic, given)
     h = np.array(given)
@@ -252,6 +258,11 @@ def _valley(errors: Array) -> int:
 # ---- what is drawn -----------------------------------------------------------------------------------------------
 
 
+def _check_trace(function: str, trace: Any) -> None:
+    if not isinstance(trace, Trace):
+        raise DTypeError(f"{function} takes a Trace (what backward() returns), got {shown(trace)}")
+
+
 def _completed(trace: Trace) -> list[int]:
     """Nodes that got a gradient, in the order in which their last share (or the seed) arrived."""
     last: dict[int, int] = {}
@@ -320,10 +331,7 @@ def _element(trace: Trace, node: TraceNode, index: Sequence[int] | None) -> tupl
             raise OptionError(f"{title_of(node)} is empty: shape {fmt.shape(node.shape)}")
         place = tuple(int(i) for i in np.unravel_index(int(sizes.argmax()), node.shape))
     else:
-        place = tuple(int(i) for i in index)
-        if len(place) != len(node.shape) or any(not -d <= i < d for i, d in zip(place, node.shape, strict=False)):
-            raise IndexingError(f"{title_of(node)} has shape {fmt.shape(node.shape)} and no element {list(place)}")
-        place = tuple(i % d for i, d in zip(place, node.shape, strict=True))
+        place = element(f"error_curve of {title_of(node)}", index, node.shape)
     return place, float(node.cotangent[place]), float(node.value[place])
 
 
@@ -336,6 +344,8 @@ def _axes(ax: Axes | None, tokens: Tokens, size: tuple[float, float]) -> Axes:
         from matplotlib import pyplot as plt
     except ImportError as error:
         raise MissingExtraError("plots need matplotlib, which a plain install leaves out: pip install 'tensorviz-backward[lab]'") from error
+    if ax is not None and not hasattr(ax, "set_facecolor"):
+        raise DTypeError(f"ax must be matplotlib axes or None, got {shown(ax)}")
     if ax is None:
         figure, ax = plt.subplots(figsize=size, layout="constrained")
         figure.set_facecolor(tokens["bg"])

@@ -169,10 +169,11 @@ def test_the_valley_lies_between_round_off_and_curvature() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"index": [2]}, IndexError, "x has shape (2,) and no element [2]"),
+        ({"index": [2]}, IndexError, "error_curve of x: there is no element [2] in shape (2,)"),
         ({"index": [0, 0]}, IndexError, "no element [0, 0]"),
-        ({"steps": []}, ValueError, "steps must be positive finite numbers"),
-        ({"steps": [0.0]}, ValueError, "steps must be positive finite numbers"),
+        ({"steps": []}, ValueError, "steps must be positive finite numbers, at least one, got none"),
+        ({"steps": [0.0]}, ValueError, "a step must be a finite number above 0, got 0.0"),
+        ({"steps": 3}, TypeError, "steps must be positive finite numbers, at least one, got 3"),
     ],
 )
 def test_a_wrong_element_or_step_is_refused(options: dict[str, object], error: type[Exception], message: str) -> None:
