@@ -308,17 +308,17 @@ def test_what_an_own_op_returns_backward_is_looked_at(shares: Any, text: str) ->
 
 
 def test_an_exception_in_an_own_op_stays_what_it_is_and_carries_where() -> None:
-    own = tv.custom_op("raises_forward", lambda a: a.nothing, lambda g, a: (g,))
+    own = tv.custom_op("own_raises_forward", lambda a: a.nothing, lambda g, a: (g,))
     with pytest.raises(AttributeError, match="nothing") as caught:
         own(x())
-    assert "raised by the forward function of the custom op 'raises_forward', called at " in caught.value.__notes__[0]
+    assert "raised by the forward function of the custom op 'own_raises_forward', called at " in caught.value.__notes__[0]
     assert "test_refused_arguments.py" in caught.value.__notes__[0] and "(2,)" in caught.value.__notes__[0]
-    own = tv.custom_op("raises_backward", lambda a: a * 2.0, lambda g, a: [][3])
+    own = tv.custom_op("own_raises_backward", lambda a: a * 2.0, lambda g, a: [][3])
     y = own(x()).sum()
     with pytest.raises(IndexError, match="out of range") as other:
         y.backward()
-    assert "raised by the backward rule of raises_backward made at" in other.value.__notes__[0] and "own(x()).sum()" in other.value.__notes__[0]
-    value_error = tv.custom_op("raises_value", lambda a: np.ones(2) + np.ones(3), lambda g, a: (g,))
+    assert "raised by the backward rule of own_raises_backward made at" in other.value.__notes__[0] and "own(x()).sum()" in other.value.__notes__[0]
+    value_error = tv.custom_op("own_raises_value", lambda a: np.ones(2) + np.ones(3), lambda g, a: (g,))
     with pytest.raises(ValueError, match="could not be broadcast") as plain:
         value_error(x())
     assert not isinstance(plain.value, TensorvizError)  # the user's own, not a word about the operands
