@@ -25,6 +25,9 @@ NOT_LINEAR = "the rule is not linear in the gradient that it receives: 1.75 time
 NOT_THE_RULE = "the share that was sent is not what the op's rule gives for the gradient that it received"
 MISSING = "no share was sent to this operand"
 
+_FEW = 2**14
+"""Array elements of a stack that is made in the time of a dozen calls."""
+
 TIES = ("max", "min", "maximum", "minimum", "fmax", "fmin")
 """Ops that pick one operand element per output, and split a tie evenly."""
 
@@ -240,7 +243,8 @@ def _elementwise_axes(op: Op, f: Callable[[Any], Floats], x: Floats, base: Float
         return None
     if op.ufuncs and all(u.signature is None for u in op.ufuncs):
         return sum_axes(base.shape, x.shape) if op.broadcasts or x.shape != base.shape else ()
-    if x.shape == base.shape and x.size > 16 and is_elementwise(f, x, base):
+    # to find that out takes a run per bit of the index, so it is for arrays whose elements are not soon moved one by one
+    if x.shape == base.shape and x.size * base.size > _FEW and is_elementwise(f, x, base):
         return ()
     return None
 

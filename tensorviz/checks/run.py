@@ -173,7 +173,8 @@ def jobs_of(subject: Subject, chosen: list[int], allowance: float) -> tuple[list
     picked = set(chosen)
     rules = picked | {c for i in chosen for c in subject.exact.consumers[i]}
     reached = [i for i in chosen if nodes[i].shares and subject.finished(i)]
-    prices = {i: price(subject, i, subject.downstream(i)) for i in reached} if len(nodes) <= SMALL else _bounds(subject, reached)
+    cheap = _bound(subject, reached) <= allowance
+    prices = dict.fromkeys(reached, 0.0) if cheap else {i: price(subject, i, subject.downstream(i)) for i in reached} if len(nodes) <= SMALL else _bounds(subject, reached)
     spent, affordable = 0.0, set()
     for i in sorted(reached, key=lambda i: (nodes[i].kind == "op", prices[i])):
         spent += prices[i]
@@ -210,6 +211,13 @@ def _rows(subject: Subject) -> Callable[[int], float]:
         return 2.0 * widest * (n if n <= ALWAYS or n * cost <= subject.budget else DIRECTIONS + SAMPLES)
 
     return size
+
+
+def _bound(subject: Subject, ids: list[int]) -> float:
+    """The price of all from above: as if everything lay downstream of each."""
+    sizes = [n.value.size for n in subject.nodes]
+    rows = [2 * (n if n <= ALWAYS or 2 * n * sum(subject.costs) <= subject.budget else max(n, DIRECTIONS + SAMPLES)) + 1 for n in (sizes[i] for i in ids)]
+    return len(ids) * CALL * len(sizes) + float(sum(rows)) * sum(sizes)
 
 
 def _bounds(subject: Subject, ids: list[int]) -> dict[int, float]:
