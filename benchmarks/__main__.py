@@ -42,7 +42,7 @@ def main(given: Sequence[str]) -> int:
     options = arguments(given)
 
     # after the restart: NumPy reads the environment when it is loaded
-    from benchmarks import costs, engines
+    from benchmarks import checking, costs, engines
     from benchmarks.races import run
     from benchmarks.results import Result, table
     from benchmarks.timing import Times
@@ -71,7 +71,7 @@ def main(given: Sequence[str]) -> int:
         "import": lambda: costs.imports(options.rounds),
         "position": lambda: costs.position(options.rounds),
         "deep": costs.deep,
-        "check": lambda: costs.gradcheck(options.rounds),
+        "check": lambda: [*costs.gradcheck(options.rounds), *checking.measure(options.rounds)],
     }
     for part, measure in parts.items():
         if part in options.only:
