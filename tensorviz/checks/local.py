@@ -130,7 +130,7 @@ class _Asked:
         if outcome is None and (node.value.dtype != np.float64 or subject.nodes[node.inputs[slot]].value.dtype != np.float64):
             if self.missing or _is_the_rules(subject, node, slot):
                 _forgive(node, slot, self.alone.operands, judged, where, ruler)
-        if outcome is None and node.op in TIES and not self.missing:
+        if outcome is None and not self.missing and _splits_ties(node):
             _uneven(subject.sent[node.id][slot], judged, where, analytic, ruler)
         found = block(node.id, "local", slot, _named(node, slot), x.shape, where, analytic, judged, ruler, note)
         return _reasoned(found, MISSING) if self.missing and found.code == CODE["mismatch"] else found
@@ -247,6 +247,14 @@ def _elementwise_axes(op: Op, f: Callable[[Any], Floats], x: Floats, base: Float
     if x.shape == base.shape and x.size * base.size > _FEW and is_elementwise(f, x, base):
         return ()
     return None
+
+
+def _splits_ties(node: TraceNode) -> bool:
+    """Each operand element meets the others in one place, and equal ones share it evenly."""
+    if node.op == "max_pool2d":
+        kernel, stride, dilation = (node.params[name] for name in ("kernel", "stride", "dilation"))
+        return all(s >= (k - 1) * d + 1 for k, s, d in zip(kernel, stride, dilation, strict=True))
+    return node.op in TIES
 
 
 def _uneven(share: Share, judged: Judged, where: Any, analytic: Floats, ruler: Any) -> None:
