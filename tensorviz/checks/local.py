@@ -169,6 +169,12 @@ def _crooked(subject: Subject, node: TraceNode) -> dict[int, Block]:
             if off.size and np.maximum.reduce(off, axis=None) <= subject.ruler.atol:
                 continue
             off = off > subject.ruler.allowed(a, b / AGAIN)
+        if off.any() and node.id in subject.again:  # forward and all, in case the rule goes by something that forward has set
+            a, b = (None if s is None else s[slot] for s in (rule_in_double(node, operands, need, f) for f in (1.0, AGAIN)))
+            if a is None or b is None:
+                continue
+            with np.errstate(invalid="ignore"):
+                off = np.abs(b / AGAIN - a) > subject.ruler.allowed(a, b / AGAIN)
         if off.any():
             plain = rule_in_double(node, operands, need, 1.0, subject.again.get(node.id))
             rule = None if plain is None else plain[slot]

@@ -16,6 +16,7 @@ from tensorviz.checks.local import check_rules
 from tensorviz.checks.replayed import CALL, check_gradients, check_total, price
 from tensorviz.checks.report import Block, CheckReport, single
 from tensorviz.checks.search import ALWAYS, DIRECTIONS, SAMPLES
+from tensorviz.checks.stale import overwritten
 from tensorviz.checks.subject import SMALL, Subject, title
 from tensorviz.engine.op import REGISTRY
 from tensorviz.errors import DTypeError, TensorvizError
@@ -118,7 +119,10 @@ def report_of(subject: Subject, blocks: list[Block], notes: tuple[str, ...] = ()
     noisy = [b.node for b in blocks if b.scope == "local" and b.node is not None and b.code == CODE["noise"]]
     blocks = [_excused(subject, b, wrong, noisy) for b in blocks]
     root = ", ".join(data.nodes[r].title for r in data.roots[:3])
-    return CheckReport(blocks, blame=blame, blame_text=blame_text(data, blocks, blame), subject=f"check of {root}", notes=notes)
+    said = blame_text(data, blocks, blame)
+    if blame is not None and any(b.node == blame and b.scope == "local" for b in blocks):
+        said = " ".join(part for part in (said, overwritten(subject, blame)) if part)
+    return CheckReport(blocks, blame=blame, blame_text=said, subject=f"check of {root}", notes=notes)
 
 
 def blame_text(data: TraceData, blocks: Iterable[Block], blame: int | None) -> str:
@@ -174,7 +178,13 @@ def jobs_of(subject: Subject, chosen: list[int], allowance: float) -> tuple[list
     rules = picked | {c for i in chosen for c in subject.exact.consumers[i]}
     reached = [i for i in chosen if nodes[i].shares and subject.finished(i)]
     cheap = _bound(subject, reached) <= allowance
-    prices = dict.fromkeys(reached, 0.0) if cheap else {i: price(subject, i, subject.downstream(i)) for i in reached} if len(nodes) <= SMALL else _bounds(subject, reached)
+    prices = (
+        dict.fromkeys(reached, 0.0)
+        if cheap
+        else {i: price(subject, i, subject.downstream(i)) for i in reached}
+        if len(nodes) <= SMALL
+        else _bounds(subject, reached)
+    )
     spent, affordable = 0.0, set()
     for i in sorted(reached, key=lambda i: (nodes[i].kind == "op", prices[i])):
         spent += prices[i]
@@ -216,7 +226,9 @@ def _rows(subject: Subject) -> Callable[[int], float]:
 def _bound(subject: Subject, ids: list[int]) -> float:
     """The price of all from above: as if everything lay downstream of each."""
     sizes = [n.value.size for n in subject.nodes]
-    rows = [2 * (n if n <= ALWAYS or 2 * n * sum(subject.costs) <= subject.budget else max(n, DIRECTIONS + SAMPLES)) + 1 for n in (sizes[i] for i in ids)]
+    rows = [
+        2 * (n if n <= ALWAYS or 2 * n * sum(subject.costs) <= subject.budget else max(n, DIRECTIONS + SAMPLES)) + 1 for n in (sizes[i] for i in ids)
+    ]
     return len(ids) * CALL * len(sizes) + float(sum(rows)) * sum(sizes)
 
 

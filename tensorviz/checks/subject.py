@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from tensorviz.checks.differences import Ruler
+from tensorviz.checks.outside import outside
 from tensorviz.checks.stacked import Stacked
 from tensorviz.engine.op import REGISTRY
 from tensorviz.replay import Program
@@ -98,10 +99,9 @@ class Subject:
             return "input", f"running {node.op} again on the recorded operands raised {type(error).__name__}: {error}"
         if not agrees(again, third):
             return "nondeterministic", f"{node.op} gives another result each time it runs on the same operands"
-        return (
-            "input",
-            f"{node.op} on the recorded operands does not give the recorded result: an operand, or what the op depends on, was changed after the forward pass",
-        )
+        held = outside(node.op)
+        what = f"{', '.join(held)}, which {node.op} reads from outside," if held else "an operand, or what the op depends on,"
+        return "input", f"{node.op} on the recorded operands does not give the recorded result: {what} was changed after the forward pass"
 
     def downstream(self, i: int) -> list[int]:
         """The results that depend on node ``i``, in forward order."""

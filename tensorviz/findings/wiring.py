@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tensorviz.checks.outside import writers
 from tensorviz.findings import Finding, finding
 from tensorviz.trace import TraceData, TraceNode
 
@@ -94,8 +95,18 @@ def changed_outside(data: TraceData) -> Iterator[Finding]:
     for n in data.nodes:
         if n.changed:
             user = next((m for m in data.nodes if n.id in m.inputs), n)
-            why = f"The array {n.title} was written to after {user.op} had used it. The record, and so the gradient, have the numbers from before; the array has others now."
+            why = f"The array {n.title} was written to after {user.op} had used it. The record, and so the gradient, have the numbers from before; the array has others now. {_writer(data, n, user)}"
             yield finding("changed-outside", "forward", n, why, "Give the op a copy, or write the new numbers into a new array.", user.source)
+
+
+def _writer(data: TraceData, n: TraceNode, user: TraceNode) -> str:
+    """Who wrote, as far as the program's text shows: the engine sees no write to a plain array."""
+    source = user.source
+    found = writers(data.sources.get(source.file, ""), n.name, source.line) if n.name and source is not None else []
+    if not found:
+        return "Who wrote is not in the text of the program that made this graph."
+    told = ", ".join(f"line {line} ({code})" for line, code in found[:3])
+    return f"In the program's text {told} write{'s' if len(found) == 1 else ''} to it."
 
 
 def stale_grad(data: TraceData) -> Iterator[Finding]:
