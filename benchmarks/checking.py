@@ -76,7 +76,7 @@ def growth(rounds: int) -> list[Result]:
         for _ in range(nodes // 2):
             h = np.sin(h) * 1.1
         trace = h.sum().backward()
-        trace.data
+        _ = trace.data  # builds the record
         ids = range(len(trace.nodes))
         return lambda: checks.check_rules(run.subject_of(trace), ids)
 

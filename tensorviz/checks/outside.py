@@ -59,9 +59,9 @@ def _writes(node: ast.AST, name: str) -> Iterator[int]:
             target = target.value
         return subscripted and isinstance(target, ast.Name) and target.id == name
 
-    if isinstance(node, ast.Assign) and any(based(t, False) for target in node.targets for t in _flat(target)):
-        yield node.lineno
-    elif isinstance(node, ast.AugAssign) and based(node.target, True):
+    if (isinstance(node, ast.Assign) and any(based(t, False) for target in node.targets for t in _flat(target))) or (
+        isinstance(node, ast.AugAssign) and based(node.target, True)
+    ):
         yield node.lineno
     elif isinstance(node, ast.Call):
         f = node.func

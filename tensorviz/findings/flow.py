@@ -9,12 +9,20 @@ import numpy as np
 from tensorviz.findings import Finding, finding
 from tensorviz.trace import Array, TraceData, TraceNode
 
-DEAD = 0.5
-"""Share of a layer's units that must be off for a whole batch; single dead units are normal."""
+DEAD = 0.75
+"""Share of a layer's units that must be off for a whole batch. A half is what chance gives where all rows are alike, as deep in a network or in a batch of one."""
+SIGMAS = 3.0
+"""And how far above that half, in standard deviations: of eight units six are off by chance. All of them are always told."""
+SATURATED = 0.5
+"""Share of a layer's units that must be in the flat part."""
 FLAT = 1e-3
 """Slope, relative to the steepest, below which a unit counts as saturated."""
+BACK = 0.1
+"""Share of the saturated units that the gradient would bring back, if it passed; by chance it is a half."""
 RATIO = 1e-6
 """How far a gradient's norm must fall (or rise, inverted) over a path; six decimal digits."""
+LARGE = 1e3
+"""How many times the root a share times its leaf's value is, before their cancelling is a loss of digits and not a minimum."""
 STEPS = 6
 """Over how many ops at least: one op that scales is meant, a fall over many is not."""
 
@@ -36,9 +44,14 @@ def _rectifies(data: TraceData, n: TraceNode) -> TraceNode | None:
     if n.op == "maximum" and len(n.inputs) == 2:
         for a, b in (n.inputs, n.inputs[::-1]):
             zero = data.nodes[b]
-            if zero.kind == "constant" and not np.any(zero.value):
+            if zero.kind == "constant" and not np.any(zero.value) and not _is_margin(data, data.nodes[a]):
                 return data.nodes[a]
     return None
+
+
+def _is_margin(data: TraceData, n: TraceNode) -> bool:
+    """A constant minus something: max(0, 1 - margin) is a hinge, and its being 0 for every row is the aim."""
+    return n.op == "sub" and data.nodes[n.inputs[0]].kind == "constant"
 
 
 def dead(data: TraceData) -> Iterator[Finding]:
@@ -50,7 +63,7 @@ def dead(data: TraceData) -> Iterator[Finding]:
         off = operand.value <= 0
         units = off.reshape(-1, n.shape[-1]).all(axis=0) if n.value.ndim > 1 and n.value.size > n.shape[-1] else off.all().reshape(1)
         count = int(units.sum())
-        if count == 0 or count < DEAD * units.size:
+        if count < units.size and count < max(DEAD * units.size, units.size / 2 + SIGMAS * np.sqrt(units.size) / 2):
             continue
         rows = n.value.size // units.size
         what = f"{count:,} of {units.size:,} units" if units.size > 1 else f"all {n.value.size:,} units"
@@ -74,8 +87,10 @@ def saturated(data: TraceData) -> Iterator[Finding]:
             continue
         flat = slope(n.value.astype(float)) < FLAT
         count = int(flat.sum())
-        if count and count >= DEAD * flat.size:
-            operand = data.nodes[n.inputs[0]].value
+        operand = data.nodes[n.inputs[0]].value
+        # a unit that the loss pushes further out is where it should be: of a classifier that is sure and right, all are
+        back = flat & (n.cotangent * operand > 0)
+        if count and count >= SATURATED * flat.size and int(back.sum()) >= BACK * count:
             why = f"{count:,} of {flat.size:,} units of this {n.op} are saturated: |operand| is up to {float(np.max(np.abs(operand))):.4g}, where less than a thousandth of the gradient passes."
             yield finding(
                 "saturated",
@@ -94,23 +109,34 @@ def norms(data: TraceData) -> Iterator[Finding]:
         return
     logs = np.log([size for _, size in sizes])
     for sign, kind in ((-1.0, "vanishing"), (1.0, "exploding")):
-        way = sign * (logs - logs[0])
-        end = int(np.argmax(way))
-        if way[end] < -np.log(RATIO):
+        found = _trend(sign * logs)
+        if found is None:
             continue
-        moves = np.diff(way[: end + 1])
-        # many ops must take part: one that scales by a millionth is a mean, or a unit of measure
-        if int(np.sum(moves > 0.1)) < STEPS or float(moves.max()) > way[end] / 2:
-            continue
-        first, last = sizes[0], sizes[end]
-        factor = float(np.exp((logs[end] - logs[0]) / max(1, end)))
-        why = f"Over {end} ops the norm of the gradient goes from {first[1]:.3g} at {first[0].title} to {last[1]:.3g} at {last[0].title}: by {factor:.3g} per op."
+        start, end = found
+        first, last = sizes[start], sizes[end]
+        factor = float(np.exp((logs[end] - logs[start]) / max(1, end - start)))
+        why = f"Over {end - start} ops the norm of the gradient goes from {first[1]:.3g} at {first[0].title} to {last[1]:.3g} at {last[0].title}: by {factor:.3g} per op."
         cure = (
             "smaller initial weights, gradient clipping, normalisation"
             if kind == "exploding"
             else "larger initial weights, relu instead of sigmoid or tanh, normalisation, skip connections"
         )
         yield finding("vanishing" if kind == "vanishing" else "exploding", "backward", last[0], why, f"What helps: {cure}.")
+
+
+def _trend(logs: Array) -> tuple[int, int] | None:
+    """Where a rise by more than RATIO over many ops begins and ends, from the root or from behind the largest single step.
+
+    One op that scales by a million is a mean, a unit of measure, or the square of an output that is large itself.
+    """
+    moves = np.diff(logs)
+    for start in (0, int(np.argmax(moves)) + 1):
+        way = logs[start:] - logs[start]
+        end = int(np.argmax(way))
+        part = moves[start : start + end]
+        if way[end] >= -np.log(RATIO) and int(np.sum(part > 0.1)) >= STEPS and float(part.max()) <= way[end] / 2:
+            return start, start + end
+    return None
 
 
 def _deepest(data: TraceData) -> list[TraceNode]:
@@ -135,12 +161,15 @@ def _deepest(data: TraceData) -> list[TraceNode]:
 
 def cancellation(data: TraceData) -> Iterator[Finding]:
     """Forks whose shares are each large and whose sum is not: digits are lost, or the node has no effect."""
+    top = max([float(np.max(np.abs(data.nodes[r].value), initial=0.0)) for r in data.roots], default=0.0)
     for n in data.nodes:
         if len(n.shares) < 2 or n.cotangent is None or n.op in ("max", "min", "amax", "amin"):
             continue  # a shift by the maximum has no effect by design
         parts = sum(_norm(s.value) for s in n.shares)
         total = _norm(n.cotangent)
         limit = RATIO if n.cotangent.dtype.itemsize >= 8 else 1e-3
+        if n.kind != "op" and parts * float(np.max(np.abs(n.value), initial=0.0)) <= LARGE * top:
+            continue  # where a loss is least, what its terms want of a parameter cancels: that is what least means
         if np.isfinite(parts) and parts > 0 and total < limit * parts:
             lost = f"about {-np.log10(total / parts):.0f} digits are lost" if total > 0 else "nothing is left"
             why = (

@@ -30,6 +30,8 @@ def double_broadcast(data: TraceData) -> Iterator[Finding]:
                 b = shapes[j]
                 if len(a) == len(b) or _squeezed(a) != _squeezed(b) or not _squeezed(a):
                     continue
+                if _origin(data, n.inputs[i]) == _origin(data, n.inputs[j]):
+                    continue  # x[:, None] - x: every pair of one array's numbers is what somebody wants who writes that
                 try:
                     grown = np.broadcast_shapes(a, b)
                 except ValueError:
@@ -46,6 +48,16 @@ def double_broadcast(data: TraceData) -> Iterator[Finding]:
                     why,
                     f"Bring them to one shape first, e.g. {wide.title if wide.name else 'the first'}.reshape({_squeezed(a)!r}), or index with [:, None] and [None, :] if all pairs are meant.",
                 )
+
+
+_SHAPED = frozenset({"reshape", "ravel", "getitem", "expand_dims", "squeeze", "transpose", "swapaxes", "copy"})
+
+
+def _origin(data: TraceData, i: int) -> int:
+    """The node whose numbers these are, in another shape."""
+    while data.nodes[i].op in _SHAPED:
+        i = data.nodes[i].inputs[0]
+    return i
 
 
 def _squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
