@@ -169,20 +169,24 @@ def _crooked(subject: Subject, node: TraceNode) -> dict[int, Block]:
             if off.size and np.maximum.reduce(off, axis=None) <= subject.ruler.atol:
                 continue
             off = off > subject.ruler.allowed(a, b / AGAIN)
-        if off.any() and node.id in subject.again:  # forward and all, in case the rule goes by something that forward has set
-            a, b = (None if s is None else s[slot] for s in (rule_in_double(node, operands, need, f) for f in (1.0, AGAIN)))
-            if a is None or b is None:
-                continue
-            with np.errstate(invalid="ignore"):
-                off = np.abs(b / AGAIN - a) > subject.ruler.allowed(a, b / AGAIN)
         if off.any():
-            plain = rule_in_double(node, operands, need, 1.0, subject.again.get(node.id))
-            rule = None if plain is None else plain[slot]
-            if rule is not None and rule.shape == a.shape and np.any(np.abs(rule - a) > subject.ruler.allowed(rule, a)):
-                found[slot] = _unlike(subject, node, slot, a, rule, NOT_THE_RULE)
-            else:
-                found[slot] = _unlike(subject, node, slot, b / AGAIN, a, NOT_LINEAR)
+            odd = _oddity(subject, node, slot, a, b / AGAIN, rule_in_double(node, operands, need, 1.0), rule_in_double(node, operands, need, AGAIN))
+            if odd is not None:
+                found[slot] = odd
     return found
+
+
+def _oddity(subject: Subject, node: TraceNode, slot: int, sent: Floats, again: Floats, one: Any, more: Any) -> Block | None:
+    """What is odd about a share that a second gradient contradicts. ``one``, ``more``: the rule's shares after another forward, by which it may go."""
+    rule, scaled = (None if shares is None else shares[slot] for shares in (one, more))
+    if rule is None or scaled is None or not rule.shape == scaled.shape == sent.shape:
+        return _unlike(subject, node, slot, again, sent, NOT_LINEAR)
+    with np.errstate(invalid="ignore"):
+        if np.any(np.abs(scaled / AGAIN - rule) > subject.ruler.allowed(rule, scaled / AGAIN)):
+            return _unlike(subject, node, slot, scaled / AGAIN, rule, NOT_LINEAR)
+        if np.any(np.abs(rule - sent) > subject.ruler.allowed(rule, sent)):
+            return _unlike(subject, node, slot, sent, rule, NOT_THE_RULE)
+    return None
 
 
 def _unlike(subject: Subject, node: TraceNode, slot: int, analytic: Floats, numeric: Floats, reason: str) -> Block:
