@@ -12,11 +12,9 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tensorviz.trace import Trace
 from tensorviz.views.text import visible, xml
-from tensorviz.widgets import assets, checking, state
+from tensorviz.widgets import assets, checking, state, wishes
 from tensorviz.widgets.payload import shipment, title
 
 if TYPE_CHECKING:
@@ -27,9 +25,6 @@ STATIC_STEPS = 200
 
 CSP = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 """The frame and the page can load nothing from anywhere."""
-
-SLICE_CAP = 4_000_000
-"""Bytes of one array that the kernel sends on demand."""
 
 
 class Channel:
@@ -128,31 +123,9 @@ def _on_message(message: Mapping[str, Any]) -> None:
     elif kind == "state" and isinstance(message.get("state"), Mapping):
         channel.receive(message["state"])
         _relay.send({"type": "ack", "id": channel.id, "state": channel.state, "page": message.get("page")})
-    elif kind == "get":
-        found = array_named(channel.trace, str(message.get("name")))
-        if found is not None and found.nbytes <= SLICE_CAP:
-            data = np.ascontiguousarray(found, dtype=np.float64)
-            _relay.send({"type": "array", "id": channel.id, "name": message.get("name"), "shape": list(data.shape)}, [data.tobytes()])
-
-
-def array_named(trace: Trace, name: str) -> Any:
-    """An array by the name the stepper gives it: ``value:3``, ``cotangent:3``, ``saved:3:out``, ``share:3:0`` (node 3's first share)."""
-    kind, _, rest = name.partition(":")
-    try:
-        node_text, _, more = rest.partition(":")
-        node = trace.nodes[int(node_text)]
-        match kind:
-            case "value":
-                return node.value
-            case "cotangent":
-                return node.cotangent
-            case "saved":
-                return node.saved[more]
-            case "share":
-                return node.shares[int(more)].value
-    except (ValueError, IndexError, KeyError):
-        return None
-    return None
+    elif kind == "wish":
+        reply, buffers = wishes.answer(channel.trace, message.get("wish"))
+        _relay.send({"type": "answer", "id": channel.id, "answer": reply}, buffers)
 
 
 def _pack(text: bytes) -> str:

@@ -298,9 +298,9 @@ def title(trace: Trace) -> str:
     return "Backward pass of " + ", ".join(cut(trace.nodes[r].title) for r in trace.roots[:3])
 
 
-def build(trace: Trace) -> bytes:
-    """The gzipped container that the stepper opens."""
-    return _built_with(trace, *_report(trace))
+def build(trace: Trace, *, note: str | None = None) -> bytes:
+    """The gzipped container that the stepper opens; with a ``note`` it holds no verdicts, and says why."""
+    return _built_with(trace, *(_report(trace) if note is None else (None, note)))
 
 
 def _built_with(trace: Trace, report: CheckReport | None, note: str) -> bytes:

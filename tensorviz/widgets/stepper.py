@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorviz.errors import DTypeError, MissingExtraError, OptionError, RecordError
 from tensorviz.trace import Trace
-from tensorviz.widgets import assets, checking, output, state
+from tensorviz.widgets import assets, checking, output, state, wishes
 from tensorviz.widgets.payload import shipment, title
 
 try:
@@ -92,6 +92,9 @@ class Stepper(anywidget.AnyWidget):
             checking.feed(self._trace).follow(self.model_id, tell, self._shipped)
         elif content.get("type") == "check":
             checking.feed(self._trace).ask(str(content.get("action")))
+        elif content.get("type") == "wish":
+            reply, buffers = wishes.answer(self._trace, content.get("wish"))
+            self.send({"type": "answer", "answer": reply}, buffers)
 
     @traitlets.observe("step", "playing", "speed", "granularity", "selected", "breakpoints", "theme")
     def _tell(self, change: Any) -> None:

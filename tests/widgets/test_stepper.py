@@ -133,14 +133,6 @@ def test_what_a_page_says_reaches_the_stepper_and_what_is_not_allowed_does_not()
     assert s._channel.state["step"] == 6
 
 
-def test_arrays_are_handed_out_by_name_alone():
-    trace = broadcast()
-    assert output.array_named(trace, "value:0").tolist() == [[1, 2, 3], [4, 5, 6]]
-    assert output.array_named(trace, "share:1:0").tolist() == pytest.approx([10.4, 14.8, 19.2])
-    for name in ("value:99", "saved:0:nothing", "file:/etc/passwd", "", "value:"):
-        assert output.array_named(trace, name) is None
-
-
 def test_every_default_is_valid_by_itself():
     for name, value in state.DEFAULTS.items():
         assert state.valid(name, value, broadcast()) == value

@@ -1,8 +1,9 @@
 /** The stepper in a document of its own: the notebook's sandboxed frame, or the offline page. Talks to its host by messages alone. */
+import { bench } from "./bench";
 import type { CheckMessage } from "./check";
 import { h } from "./dom";
 import { KEYS, Store, type State } from "./state";
-import { stepper } from "./stepper";
+import type { Reply } from "./kernel";
 import { decode, fromBase64, gunzip } from "./wire";
 
 export interface FrameData {
@@ -18,6 +19,7 @@ interface Message {
   readonly state?: Partial<State>;
   readonly link?: string;
   readonly check?: CheckMessage;
+  readonly answer?: Reply;
   readonly dark?: boolean;
   readonly variables?: Record<string, string>;
 }
@@ -36,22 +38,30 @@ export async function boot({ id, state, data }: FrameData): Promise<void> {
   try {
     const rec = decode(await gunzip(fromBase64(data)));
     const store = new Store(state);
-    const view = stepper(rec, store, {
-      leave: () => send({ type: "escape" }),
-      ask: (action) => send({ type: "check", action }),
-    });
     const pill = h("span", { class: "tv-link", "data-link": alone ? "page" : "offline" });
     const link = (name: string) => {
       pill.dataset["link"] = name;
       pill.title = LINKS[name] ?? "";
       pill.textContent = name;
     };
-    if (!alone) {
-      link("offline");
-      view.element.querySelector(".tv-space")?.after(pill);
-    }
+    if (!alone) link("offline");
     document.body.classList.toggle("tv-page", alone);
-    document.body.append(view.element);
+    let height = 0;
+    const tall = new ResizeObserver(([entry]) => {
+      const px = Math.ceil(entry?.target.getBoundingClientRect().height ?? 0) + 2;
+      if (px !== height) send({ type: "height", px: (height = px) });
+    });
+    const options = {
+      leave: () => send({ type: "escape" }),
+      ask: (action: "start" | "cancel") => send({ type: "check", action }),
+      ...(alone ? {} : { wish: (wish: object) => send({ type: "wish", wish }) }),
+    };
+    const view = bench(rec, store, options, (element) => {
+      if (!alone) element.querySelector(".tv-space")?.after(pill);
+      document.body.append(element);
+      tall.disconnect();
+      tall.observe(element);
+    });
 
     store.on((_, changed, mine) => {
       if (mine) send({ type: "state", state: changed });
@@ -64,8 +74,11 @@ export async function boot({ id, state, data }: FrameData): Promise<void> {
           false,
         );
       } else if (message.type === "check") view.hear(message.check ?? null);
-      else if (message.type === "link") link(message.link ?? "offline");
-      else if (message.type === "theme") {
+      else if (message.type === "answer") view.kernel.hear(message.answer ?? {});
+      else if (message.type === "link") {
+        link(message.link ?? "offline");
+        view.kernel.set(message.link !== "offline");
+      } else if (message.type === "theme") {
         for (const [name, value] of Object.entries(message.variables ?? {})) {
           if (value) document.documentElement.style.setProperty(name, value);
           else document.documentElement.style.removeProperty(name);
@@ -74,8 +87,6 @@ export async function boot({ id, state, data }: FrameData): Promise<void> {
         view.recolour(message.dark ?? null);
       }
     });
-    const tall = () => send({ type: "height", px: Math.ceil(view.element.getBoundingClientRect().height) + 2 });
-    new ResizeObserver(tall).observe(view.element);
     send({ type: "hello" });
     document.body.dataset["ready"] = "";
   } catch (error) {

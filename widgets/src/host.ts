@@ -7,18 +7,20 @@ interface HostModel {
   on(name: string, callback: (message: KernelMessage, buffers?: DataView[]) => void): void;
 }
 interface KernelMessage {
-  readonly type: "mine" | "ack" | "state" | "check";
+  readonly type: "mine" | "ack" | "state" | "check" | "answer";
   readonly id: string;
   readonly state: Record<string, unknown>;
   readonly page?: string;
   readonly check?: { readonly whole?: boolean };
+  readonly answer?: object;
 }
 interface FrameMessage {
   readonly tensorviz?: number;
-  readonly type: "hello" | "height" | "escape" | "state" | "check";
+  readonly type: "hello" | "height" | "escape" | "state" | "check" | "wish";
   readonly id: string;
   readonly px: number;
   readonly action: string;
+  readonly wish: object;
   readonly state: Record<string, unknown>;
 }
 interface Host {
@@ -112,6 +114,8 @@ function host(): Host {
       for (const model of models) tell(model, { type: "hello", id: message.id });
     } else if (message.type === "check") {
       tell(owner.get(message.id), { type: "check", id: message.id, action: message.action });
+    } else if (message.type === "wish") {
+      tell(owner.get(message.id), { type: "wish", id: message.id, wish: message.wish });
     } else if (message.type === "state") {
       keep(message.id, message.state);
       all(message.id, { type: "state", state: message.state }, frame);
@@ -125,13 +129,17 @@ function host(): Host {
     attach(model) {
       const hello = () => new Set(frames().map(idOf)).forEach((id) => tell(model, { type: "hello", id }));
       const drop = () => owner.forEach((m, id) => m === model && join(id, null));
-      model.on("msg:custom", (message) => {
+      model.on("msg:custom", (message, [part] = []) => {
         const { type, id, state } = message;
         if (type === "mine") join(id, model);
         if (type === "ack") {
           const next = answered(id);
           all(id, { type: "link", link: "live" });
           if (next) toKernel(id, next);
+        }
+        if (type === "answer") {
+          const bytes = part && new Uint8Array(part.buffer, part.byteOffset, part.byteLength).slice();
+          all(id, { type: "answer", answer: { ...message.answer, bytes } });
         }
         if (type === "check" && message.check) {
           checks.set(id, [...(message.check.whole ? [] : (checks.get(id) ?? [])), message.check]);

@@ -1,4 +1,5 @@
 /** The stepper: panes around one store. Knows nothing of kernels or frames. */
+import { session, type Session } from "./bench";
 import { checkOf, type CheckMessage } from "./check";
 import { h } from "./dom";
 import type { Store } from "./state";
@@ -36,6 +37,8 @@ export interface Options {
   leave?(): void;
   /** Ask the kernel for something of its check. */
   ask?(action: "start" | "cancel"): void;
+  /** What outlives this stepper; made anew where nothing does. */
+  session?: Session;
 }
 
 export function stepper(rec: Recording, store: Store, options: Options = {}): Stepper {
@@ -53,6 +56,7 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     select: (id) => store.set({ selected: id }),
     go: (step) => store.set({ step: steps.clamp(step), selected: null }),
     ask: (action) => options.ask?.(action),
+    session: options.session ?? session(rec),
   };
   const move = (step: number) => {
     store.set({ playing: false, step: steps.clamp(step) });

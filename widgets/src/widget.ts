@@ -1,16 +1,17 @@
 /** The stepper as an anywidget view, for VBox, VS Code, Colab and marimo. */
+import { bench } from "./bench";
 import type { CheckMessage } from "./check";
 import { h } from "./dom";
 import { KEYS, Store, type State } from "./state";
-import { stepper } from "./stepper";
+import type { Reply } from "./kernel";
 import { decode, gunzip, ownBytes } from "./wire";
 
 interface Model {
   get(name: string): unknown;
   set(name: string, value: unknown): void;
   save_changes(): void;
-  on(name: string, callback: (message?: unknown) => void): void;
-  off(name: string, callback: (message?: unknown) => void): void;
+  on(name: string, callback: (message?: unknown, buffers?: unknown) => void): void;
+  off(name: string, callback: (message?: unknown, buffers?: unknown) => void): void;
   send?(message: object): void;
 }
 
@@ -37,8 +38,12 @@ export async function render({ model, el }: RenderArgs): Promise<() => void> {
       // its comm is gone, or this page has no kernel: stepping goes on
     }
   };
-  const view = stepper(rec, store, { ask: (action) => say({ type: "check", action }) });
-  el.replaceChildren(view.element);
+  const options = {
+    ask: (action: "start" | "cancel") => say({ type: "check", action }),
+    wish: (wish: object) => say({ type: "wish", wish }),
+  };
+  const view = bench(rec, store, options, (element) => el.replaceChildren(element));
+  view.kernel.set(model.send !== undefined);
 
   let timer: ReturnType<typeof setTimeout> | undefined;
   const waiting = new Set<keyof State>();
@@ -59,9 +64,11 @@ export async function render({ model, el }: RenderArgs): Promise<() => void> {
     model.on(`change:${key}`, callback);
     return { key, callback };
   });
-  const told = (message?: unknown) => {
-    const { type, check } = (message ?? {}) as { type?: string; check?: CheckMessage };
+  const told = (message?: unknown, buffers?: unknown) => {
+    const { type, check, answer } = (message ?? {}) as { type?: string; check?: CheckMessage; answer?: Reply };
     if (type === "check") view.hear(check ?? null);
+    const [part] = (buffers ?? []) as DataView[];
+    if (type === "answer") view.kernel.hear({ ...answer, ...(part ? { bytes: ownBytes(part) } : {}) });
   };
   model.on("msg:custom", told);
   say({ type: "hello" });

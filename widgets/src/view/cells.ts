@@ -136,7 +136,13 @@ export function figures(array: ArrayView): HTMLElement {
 }
 
 /** The best way to show an array in the inspector. */
-export function array(rec: Recording, kind: Kind, view: ArrayView | null, label: string): HTMLElement {
+export function array(
+  rec: Recording,
+  kind: Kind,
+  view: ArrayView | null,
+  label: string,
+  decorate?: (td: HTMLTableCellElement, index: number) => void,
+): HTMLElement {
   if (!view) return h("p", { class: "tv-dim" }, "none yet");
   const head = h(
     "div",
@@ -146,7 +152,7 @@ export function array(rec: Recording, kind: Kind, view: ArrayView | null, label:
   );
   if (view.size === 0) return h("div", { class: "tv-array" }, head, h("p", { class: "tv-dim" }, "no entries"));
   const body: Child[] = fits(view)
-    ? [h("div", { class: "tv-scroll" }, table(rec, kind, view, label))]
+    ? [h("div", { class: "tv-scroll" }, table(rec, kind, view, label, decorate))]
     : [h("div", { class: "tv-side" }, picture(view, kind), figures(view))];
   return h("div", { class: "tv-array" }, head, ...body);
 }

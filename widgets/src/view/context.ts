@@ -1,4 +1,5 @@
 /** What every pane is given. */
+import type { Session } from "../bench";
 import type { Store } from "../state";
 import type { Steps } from "../step";
 import type { Recording } from "../wire";
@@ -14,6 +15,8 @@ export interface Context {
   go(step: number): void;
   /** Ask the kernel for something of its check. */
   ask(action: "start" | "cancel"): void;
+  /** What can be changed and loaded while there is a kernel, and what stays when another run is shown. */
+  readonly session: Session;
 }
 
 /** One pane: an element, and how it follows the state. */

@@ -6,6 +6,9 @@ import { expressionOf, shortTitle } from "../step";
 import { array } from "./cells";
 import type { Context, Pane } from "./context";
 import { alarm, findingsOf, findingsPane, severity } from "./findings";
+import { changesBar } from "./changes";
+import { entries } from "./entries";
+import { entryBox } from "./entry";
 import { ledger } from "./ledger";
 import { route } from "./route";
 import { pullRules, shareRule } from "./rule";
@@ -23,7 +26,8 @@ type Tab = (typeof TABS)[number];
 export function inspector(context: Context): Pane {
   const { rec, steps, store } = context;
   const uid = Math.random().toString(36).slice(2, 8);
-  let tab: Tab = "Node";
+  const { memory } = context.session;
+  let tab = (TABS.find((name) => name === memory.tab) ?? "Node") as Tab;
   const panel = h("div", { class: "tv-panel", role: "tabpanel", id: `tv-panel-${uid}`, tabindex: "0" });
   let scrolled = 0;
   panel.addEventListener("scroll", () => (scrolled = panel.scrollTop), { passive: true });
@@ -48,7 +52,8 @@ export function inspector(context: Context): Pane {
   });
   const open = (name: Tab) => {
     tab = name;
-    if (name === "Findings") warned = true;
+    memory.tab = name;
+    if (name === "Findings") memory.warned = true;
     shown = "";
     pane.update();
     tabs.find((t) => t.name === name)?.button.scrollIntoView?.({ block: "nearest", inline: "nearest" });
@@ -63,7 +68,6 @@ export function inspector(context: Context): Pane {
     open(name);
     tabs.find((t) => t.name === name)?.button.focus();
   };
-  let warned = false;
   const element = h(
     "div",
     { class: "tv-inspector" },
@@ -72,6 +76,7 @@ export function inspector(context: Context): Pane {
       { class: "tv-tabs", role: "tablist", "aria-label": "Inspector", onkeydown: along },
       ...tabs.map((t) => t.button),
     ),
+    changesBar(context),
     panel,
   );
   let shown = "";
@@ -79,7 +84,7 @@ export function inspector(context: Context): Pane {
   const content = (id: number): Child[] => {
     switch (tab) {
       case "Node":
-        return [warned ? null : alarm(context, () => open("Findings")), ...nodePane(context, id)];
+        return [memory.warned ? null : alarm(context, () => open("Findings")), ...nodePane(context, id)];
       case "Shares":
         return [heading(context, id), ledger(context, id, ALL), ...sent(context, id)];
       case "Saved values":
@@ -118,11 +123,17 @@ export function inspector(context: Context): Pane {
         if (on) panel.setAttribute("aria-labelledby", button.id);
         button.tabIndex = on ? 0 : -1;
       }
+      const focused = panel.contains(document.activeElement) ? document.activeElement?.getAttribute("data-cell") : null;
       replace(panel, ...content(id));
+      if (focused) panel.querySelector<HTMLElement>(`[data-cell="${focused}"]`)?.focus({ preventScroll: true });
       // Reading a scroll position makes the browser lay the page out at once, so it is only done where somebody scrolled.
       if (scrolled > 0) panel.scrollTop = sameNode ? scrolled : 0;
     },
   };
+  context.session.kernel.on(() => {
+    shown = "";
+    pane.update();
+  });
   return pane;
 }
 
@@ -179,20 +190,15 @@ function nodePane(context: Context, id: number): Child[] {
   const total = steps.total(id, step);
   const value = rec.array(node.value);
   const scalar = value?.size === 1;
-  if (!scalar) parts.push(h("section", {}, array(rec, "value", value, "value")));
+  const about = entryBox(context, id);
+  const so =
+    total && total.shares < node.shares.length ? `∂ so far, ${total.shares} of ${node.shares.length} shares` : "∂";
+  // A single number stands in the heading and the ledger; that of a leaf is shown as one cell, since it can be changed.
+  if (value && (!scalar || node.kind !== "op"))
+    parts.push(h("section", {}, entries(context, id, "value", value, "value", about.look)));
   if (!scalar && total?.array)
-    parts.push(
-      h(
-        "section",
-        {},
-        array(
-          rec,
-          "gradient",
-          total.array,
-          total.shares < node.shares.length ? `∂ so far, ${total.shares} of ${node.shares.length} shares` : "∂",
-        ),
-      ),
-    );
+    parts.push(h("section", {}, entries(context, id, "gradient", total.array, so, about.look)));
+  parts.push(about.element);
   if (node.kind === "detached")
     parts.push(
       h("p", {}, `Cut from the graph by ${node.op === "detach" ? "detach()" : "no_grad"}: nothing flows further back.`),

@@ -4,6 +4,7 @@ import { axes } from "../format";
 import { shortTitle } from "../step";
 import type { Context } from "./context";
 import { brief } from "./cells";
+import { shareButton } from "./changes";
 import { ruleOf, wrapped } from "./formula";
 
 const WIDTH = 84;
@@ -11,7 +12,8 @@ const NARROW = 16; // letters of a rule that has room beside the numbers
 const FEW = 6; // rows beside other things: of a node that is used more often, those around the step are shown
 
 /** At most `most` rows, those around the step. */
-export function ledger({ rec, steps, store }: Context, id: number, most = FEW): HTMLElement {
+export function ledger(context: Context, id: number, most = FEW): HTMLElement {
+  const { rec, steps, store } = context;
   const { step } = store.now;
   const node = rec.header.nodes[id];
   const list = node?.shares ?? [];
@@ -83,6 +85,7 @@ export function ledger({ rec, steps, store }: Context, id: number, most = FEW): 
         {},
         gate?.word ? `${gate.op} ${gate.word}` : (gate?.op ?? ""),
         ...notes(wide ? [] : rule, summed, now || past),
+        (most > FEW || now) && shareButton(context, share, shortTitle(rec, consumer, 12)),
       ),
       h("td", { class: "tv-n tv-g" }, ...(now || past ? brief(value) : [h("span", { class: "tv-soon" }, "to come")])),
       summing && h("td", { class: "tv-n" }, ...reached),

@@ -1,0 +1,142 @@
+"""Changing a number in the stepper: the kernel runs the recorded graph again, every pane follows, and one click leads back."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+import tensorviz as tv
+from browser.book import wait_until
+
+CELL = """\
+import numpy as np, tensorviz as tv
+X = tv.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+b = tv.tensor([0.5, 0.25, 1.0], requires_grad=True)
+L = ((X + b) ** 2).sum()
+trace = L.backward()
+"""
+
+
+def entry(stepper: Locator, name: str) -> Locator:
+    """A cell of a grid in the inspector, by what it is of: ``b[1]``."""
+    return stepper.get_by_role("gridcell", name=re.compile(f"^{re.escape(name)} is"))
+
+
+def change(stepper: Locator, name: str, to: str) -> None:
+    """As somebody without a mouse does it."""
+    press = stepper.page.keyboard.press
+    entry(stepper, name).focus()
+    press("Enter")
+    field = stepper.get_by_role("textbox", name=f"New value of {name}")
+    expect(field).to_be_focused()
+    stepper.page.keyboard.type(to)
+    press("Enter")
+
+
+def select(stepper: Locator, name: str | re.Pattern[str]) -> None:
+    stepper.get_by_label("Computation graph").get_by_role("button", name=name).focus()
+    stepper.page.keyboard.press("Enter")
+
+
+@pytest.mark.parametrize("display", ["trace", "import ipywidgets; ipywidgets.VBox([trace.show()])"], ids=["frame", "widget"])
+def test_a_changed_entry_moves_every_pane_and_one_click_leads_back(open_notebook, display):
+    book = open_notebook([CELL + display])
+    book.run_all()
+    plain = display != "trace"
+    stepper = book.page.get_by_role("region", name="Backward pass debugger") if plain else book.debugger()
+    if not plain:
+        expect(stepper.locator(".tv-link")).to_have_text("live")
+    stepper.get_by_role("button", name="Last step").click()
+    panel = stepper.get_by_role("tabpanel")
+    select(stepper, "leaf b (3,)")
+    expect(entry(stepper, "∂b[1]")).to_have_accessible_name("∂b[1] is 15")
+    change(stepper, "b[1]", "10.25")
+    changes = stepper.get_by_role("group", name="Changes")
+    expect(changes).to_contain_text("b[1]: 0.25 → 10.25")
+    expect(entry(stepper, "b[1]")).to_have_accessible_name("b[1] is 10.25")
+    expect(entry(stepper, "b[1]")).to_be_focused()
+    expect(entry(stepper, "∂b[1]")).to_have_accessible_name("∂b[1] is 55")
+    expect(stepper.get_by_role("tab", name="Check")).to_contain_text("✓")
+    select(stepper, "sum L ()")
+    expect(panel).to_contain_text("470.1")  # 1.5² + 12.25² + 4² + 4.5² + 15.25² + 7² = 470.125
+    assert book.python("print(b.data.tolist(), b.grad.tolist())") == "[0.5, 0.25, 1.0] [12.0, 15.0, 22.0]"
+    changes.get_by_role("button", name="Back to the recorded run").click()
+    expect(changes).to_be_hidden()
+    select(stepper, "leaf b (3,)")
+    expect(entry(stepper, "∂b[1]")).to_have_accessible_name("∂b[1] is 15")
+
+
+def test_a_share_set_to_zero_is_missing_downstream(open_notebook):
+    book = open_notebook(["import tensorviz as tv\nx = tv.tensor(3.0, requires_grad=True)\ny = x * x + x\ny.backward()"])
+    book.run_all()
+    stepper = book.debugger()
+    expect(stepper.locator(".tv-link")).to_have_text("live")
+    stepper.get_by_role("button", name="Last step").click()
+    select(stepper, "leaf x ()")
+    stepper.get_by_role("tab", name="Shares").click()
+    ledger = stepper.get_by_role("table", name="Ledger of ∂x")
+    expect(ledger.locator("tbody tr").last).to_contain_text("7")
+    ledger.get_by_role("button", name="set to 0: share from x * x").first.click()
+    expect(stepper.get_by_role("group", name="Changes")).to_contain_text("share from x * x to ∂x → 0")
+    expect(ledger.locator("tbody tr").last).to_contain_text("4")
+    stepper.get_by_role("tab", name="Check").click()
+    expect(stepper.get_by_role("tabpanel")).to_contain_text("Not checked: a share was changed")
+    stepper.get_by_role("tab", name="Shares").click()
+    ledger.get_by_role("button", name="as sent: share from x * x").click()
+    expect(stepper.get_by_role("group", name="Changes")).to_be_hidden()
+    expect(ledger.locator("tbody tr").last).to_contain_text("7")
+
+
+def test_what_cannot_be_changed_says_why_and_without_a_kernel_nothing_can(open_notebook):
+    book = open_notebook([CELL + "trace"])
+    book.run_all()
+    stepper = book.debugger()
+    expect(stepper.locator(".tv-link")).to_have_text("live")
+    stepper.get_by_role("button", name="Last step").click()
+    panel = stepper.get_by_role("tabpanel")
+    select(stepper, re.compile("^add"))
+    entry(stepper, "(X + b)[0, 1]").focus()
+    expect(panel).to_contain_text("is the result of add: change the leaves")
+    select(stepper, "leaf b (3,)")
+    change(stepper, "b[0]", "many")
+    expect(stepper.get_by_text("many is no number.")).to_be_visible()
+    stepper.page.keyboard.press("Escape")
+    change(stepper, "b[0]", "nan")
+    expect(entry(stepper, "∂b[0]")).to_have_accessible_name("∂b[0] is NaN")
+    expect(stepper.get_by_role("tab", name="Findings")).to_have_attribute("data-level", "err")
+    book.restart_kernel()
+    expect(stepper.locator(".tv-link")).to_have_text("offline")
+    entry(stepper, "b[0]").focus()
+    expect(panel).to_contain_text("Numbers can be changed while a kernel is there")
+    stepper.get_by_role("button", name="Back to the recorded run").click()
+    expect(entry(stepper, "∂b[0]")).to_have_accessible_name("∂b[0] is 12")
+
+
+def test_on_a_page_of_its_own_entries_can_be_read_and_not_changed(open_page, tmp_path):
+    x = tv.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    (x * x).sum().backward().to_html(tmp_path / "page.html")
+    stepper = open_page(tmp_path / "page.html").get_by_role("region", name="Backward pass debugger")
+    select(stepper, "leaf x (2, 2)")
+    entry(stepper, "x[0, 0]").focus()
+    stepper.page.keyboard.press("ArrowDown")
+    stepper.page.keyboard.press("ArrowRight")
+    expect(entry(stepper, "x[1, 1]")).to_be_focused()
+    expect(stepper).to_have_attribute("data-step", "0")
+    stepper.page.keyboard.press("Enter")
+    expect(stepper.get_by_role("textbox", name="New value")).to_have_count(0)
+    expect(stepper.get_by_text("Numbers can be changed while a kernel is there: run the cell again.").first).to_be_visible()
+
+
+def test_two_frames_of_one_record_are_changed_apart(open_notebook):
+    book = open_notebook([CELL + "trace.show()", "trace.show()"])
+    book.run_all()
+    first, second = book.debugger(0), book.debugger(1)
+    for stepper in (first, second):
+        expect(stepper.locator(".tv-link")).to_have_text("live")
+        select(stepper, "leaf b (3,)")
+    change(first, "b[2]", "2")
+    expect(first.get_by_role("group", name="Changes")).to_contain_text("b[2]: 1 → 2")
+    expect(second.get_by_role("group", name="Changes")).to_be_hidden()
+    wait_until(lambda: entry(second, "b[2]").get_attribute("aria-label") == "b[2] is 1", "the other frame", 5)

@@ -1,0 +1,109 @@
+/** What differs from the recorded run: how entries and shares are changed, and the way back. */
+import type { Pick } from "../bench";
+import { h, replace } from "../dom";
+import { number } from "../format";
+import type { Changes } from "../kernel";
+import { shortTitle } from "../step";
+import type { Recording } from "../wire";
+import type { Context } from "./context";
+import { position } from "./formula";
+
+const SHOWN = 3;
+
+/** Why an entry cannot be changed; empty where it can be. */
+export function changeable({ rec, session }: Context, { node, what }: Pick): string {
+  const entry = rec.header.nodes[node];
+  const name = shortTitle(rec, node, 20);
+  if (!session.kernel.live) return "Numbers can be changed while a kernel is there: run the cell again.";
+  if (what === "value") {
+    return entry?.kind === "op"
+      ? `${name} is the result of ${entry.op}: change the leaves that it is computed from.`
+      : "";
+  }
+  if (entry?.shares.length === 1) return "";
+  return entry?.shares.length
+    ? `∂${name} is the sum of ${entry.shares.length} shares: set one of them to zero in Shares.`
+    : `∂${name} is the seed: it starts the pass.`;
+}
+
+/** Change one entry and run again; what it could not do, in words. */
+export function change({ rec, session }: Context, { node, what, position: at }: Pick, to: number): Promise<string> {
+  const { values, shares } = session.changes;
+  const was = session.recorded.array(session.recorded.header.nodes[node]?.value ?? -1)?.data?.[at];
+  if (what === "value") {
+    const others = values.filter(([i, k]) => i !== node || k !== at);
+    return session.change({ shares, values: Object.is(was, to) ? others : [...others, [node, at, to]] });
+  }
+  const share = rec.header.nodes[node]?.shares[0] ?? -1;
+  return setShare(session, edge(rec, share), at, to);
+}
+
+export const edge = (rec: Recording, share: number) => `${rec.share.consumer[share]}:${rec.share.slot[share]}`;
+
+/** Set an entry of a share, or with null all of it. */
+export function setShare(session: Context["session"], at: string, entry: number | null, to: number): Promise<string> {
+  const { values, shares } = session.changes;
+  const others = shares.filter(([e, k]) => e !== at || (entry !== null && k !== entry));
+  return session.change({ values, shares: [...others, [at, entry, to]] });
+}
+
+/** Zero for a share, or what its rule sent again: what moves downstream is what went through it. */
+export function shareButton({ rec, session }: Context, share: number, name: string): HTMLElement {
+  const at = edge(rec, share);
+  const { values, shares } = session.changes;
+  const changed = shares.some(([e]) => e === at);
+  const act = () => {
+    if (!session.kernel.live)
+      return session.tell("A share can be changed while a kernel is there: run the cell again.");
+    const done = changed
+      ? session.change({ values, shares: shares.filter(([e]) => e !== at) })
+      : setShare(session, at, null, 0);
+    void done.then((said) => session.tell(said));
+  };
+  const word = changed ? "as sent" : "set to 0";
+  return h(
+    "button",
+    { type: "button", class: "tv-quiet tv-small", "aria-label": `${word}: share from ${name}`, onclick: act },
+    word,
+  );
+}
+
+function words(rec: Recording, { values, shares }: Changes): string[] {
+  const nodes = rec.header.nodes;
+  return [
+    ...values.map(([node, at, to]) => {
+      const was = rec.array(nodes[node]?.value ?? -1)?.data?.[at] ?? NaN;
+      return `${shortTitle(rec, node, 16)}${position(at, nodes[node]?.shape ?? [])}: ${number(was)} → ${number(to)}`;
+    }),
+    ...shares.map(([e, at, to]) => {
+      const [consumer = 0, slot = 0] = e.split(":").map(Number);
+      const target = nodes[consumer]?.inputs[slot] ?? 0;
+      const place = at === null ? "" : position(at, nodes[target]?.shape ?? []);
+      return `share from ${shortTitle(rec, consumer, 16)} to ∂${shortTitle(rec, target, 16)}${place} → ${number(to)}`;
+    }),
+  ];
+}
+
+/** The line above the sections: what was changed, what could not be, and one click back. */
+export function changesBar({ session }: Context) {
+  const list = h("span");
+  const message = h("p", { class: "tv-message" });
+  const back = h(
+    "button",
+    { type: "button", class: "tv-quiet", onclick: () => session.reset() },
+    "Back to the recorded run",
+  );
+  const strip = h("div", { class: "tv-changed", role: "group", "aria-label": "Changes" }, list, back);
+  const element = h("div", { class: "tv-changes", "aria-live": "polite" }, strip, message);
+  const update = () => {
+    const made = words(session.recorded, session.changes);
+    strip.hidden = made.length === 0;
+    const more = made.length > SHOWN ? ` and ${made.length - SHOWN} more` : "";
+    replace(list, h("b", {}, "Changed: "), made.slice(-SHOWN).join(", ") + more);
+  };
+  session.tell = (said) => {
+    message.textContent = said;
+  };
+  update();
+  return element;
+}

@@ -1,0 +1,154 @@
+/** An array whose entries can be looked at one by one and, where a kernel is there, changed. */
+import { h } from "../dom";
+import { number } from "../format";
+import { shortTitle } from "../step";
+import type { Recording, ArrayView } from "../wire";
+import type { Pick } from "../bench";
+import { array, fits, grid } from "./cells";
+import { change, changeable } from "./changes";
+import type { Context } from "./context";
+import { position, wrapped } from "./formula";
+
+/** What the rest of the inspector does with an entry that is looked at; null: with none. */
+export type Look = (pick: Pick | null) => void;
+
+export function numbersOf(rec: Recording, context: Context, pick: Pick): ArrayView | null {
+  const { steps, store } = context;
+  if (pick.what === "value") return rec.array(rec.header.nodes[pick.node]?.value ?? -1);
+  return steps.total(pick.node, store.now.step)?.array ?? null;
+}
+
+export const keyOf = (pick: Pick) => `${pick.node}:${pick.what}:${pick.position}`;
+
+/** The name of an entry: `W[0, 1]`, `∂W[0, 1]`. */
+export function entryName(rec: Recording, { node, what, position: at }: Pick): string {
+  const entry = rec.header.nodes[node];
+  return `${what === "gradient" ? "∂" : ""}${wrapped(shortTitle(rec, node, 20))}${position(at, entry?.shape ?? [])}`;
+}
+
+/** The array of one node, in full where it can be read; then every entry can be focused, and says what it is. */
+export function entries(context: Context, id: number, what: Pick["what"], view: ArrayView, label: string, look: Look) {
+  const { rec, session } = context;
+  const kind = what === "value" ? "value" : "gradient";
+  if (!fits(view)) return array(rec, kind, view, label);
+  const { memory } = session;
+  const mine = memory.pick?.node === id && memory.pick.what === what ? memory.pick.position : -1;
+  const pickOf = (td: Element | null): Pick | null => {
+    const at = td?.closest("[data-cell]")?.getAttribute("data-cell")?.split(":")[2];
+    return at === undefined ? null : { node: id, what, position: Number(at) };
+  };
+  const box = array(rec, kind, view, label, (td, position) => {
+    const pick: Pick = { node: id, what, position };
+    td.setAttribute("data-cell", keyOf(pick));
+    td.setAttribute("role", "gridcell");
+    td.setAttribute("aria-label", `${entryName(rec, pick)} is ${number(view.data?.[position] ?? NaN, 17)}`);
+    td.tabIndex = position === Math.max(mine, 0) ? 0 : -1;
+    if (position === mine) td.setAttribute("aria-selected", "true");
+  });
+  const table = box.querySelector("table");
+  table?.setAttribute("role", "grid");
+  for (const row of table?.querySelectorAll("tr") ?? []) row.setAttribute("role", "row");
+  const [rows, columns] = grid(view.shape);
+  const focus = (to: number) => {
+    const cells = [...(table?.querySelectorAll<HTMLElement>("[data-cell]") ?? [])];
+    for (const [i, cell] of cells.entries()) cell.tabIndex = i === to ? 0 : -1;
+    cells[to]?.focus();
+  };
+  table?.addEventListener("focusin", (event) => {
+    const pick = pickOf(event.target as Element);
+    if (!pick || (event.target as Element).tagName === "INPUT") return;
+    table.querySelector("[aria-selected]")?.removeAttribute("aria-selected");
+    (event.target as Element).setAttribute("aria-selected", "true");
+    memory.pick = pick;
+    look(pick);
+  });
+  table?.addEventListener("mouseover", (event) => look(pickOf(event.target as Element) ?? memory.pick));
+  table?.addEventListener("mouseleave", () => look(memory.pick));
+  table?.addEventListener("click", (event) => focus(pickOf(event.target as Element)?.position ?? 0));
+  table?.addEventListener("dblclick", (event) =>
+    edit(context, event.target as HTMLElement, pickOf(event.target as Element)),
+  );
+  table?.addEventListener("keydown", (event) => {
+    const pick = pickOf(event.target as Element);
+    if (!pick || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return;
+    const at = pick.position;
+    const [r, c] = [Math.floor(at / columns), at % columns];
+    const to = {
+      ArrowRight: c + 1 < columns ? at + 1 : at,
+      ArrowLeft: c > 0 ? at - 1 : at,
+      ArrowDown: r + 1 < rows ? at + columns : at,
+      ArrowUp: r > 0 ? at - columns : at,
+      Home: r * columns,
+      End: r * columns + columns - 1,
+    }[event.key];
+    if (to !== undefined) focus(to);
+    else if (event.key === "Enter" || event.key === "F2") edit(context, event.target as HTMLElement, pick);
+    else return;
+    event.preventDefault();
+  });
+  return box;
+}
+
+/** A field in place of a number; Enter takes it over, Escape leaves it. */
+export function edit(context: Context, td: HTMLElement | null, pick: Pick | null): void {
+  if (!td || !pick || td.querySelector("input")) return;
+  const refused = changeable(context, pick);
+  if (refused) {
+    say(context, refused);
+    return;
+  }
+  const before = numbersOf(context.rec, context, pick)?.data?.[pick.position] ?? NaN;
+  const field = h("input", {
+    class: "tv-edit",
+    type: "text",
+    inputmode: "decimal",
+    value: String(before),
+    "aria-label": `New value of ${entryName(context.rec, pick)}`,
+  });
+  const old = [...td.childNodes];
+  let open = true;
+  const close = (focus: boolean) => {
+    if (!open) return;
+    open = false;
+    td.replaceChildren(...old);
+    if (focus) td.focus();
+  };
+  field.addEventListener("keydown", (event) => {
+    event.stopPropagation(); // no key steps while a number is written
+    if (event.key !== "Enter" && event.key !== "Escape") return;
+    event.preventDefault();
+    const wanted = read(field.value);
+    if (event.key === "Enter" && wanted === null) {
+      field.setAttribute("aria-invalid", "true");
+      say(context, `${field.value || "Nothing"} is no number.`);
+      return;
+    }
+    close(true);
+    if (event.key === "Enter" && wanted !== null && !Object.is(wanted, before)) {
+      td.setAttribute("aria-busy", "true");
+      void change(context, pick, wanted).then((error) => {
+        td.removeAttribute("aria-busy");
+        say(context, error);
+      });
+    }
+  });
+  field.addEventListener("blur", () => close(false));
+  td.replaceChildren(field);
+  field.focus();
+  field.select();
+}
+
+/** A number as people and Python write one; null for anything else. */
+export function read(text: string): number | null {
+  const plain = text
+    .trim()
+    .replace("\u2212", "-")
+    .replace(/^([-+]?)(?:inf(?:inity)?|∞)$/i, "$1Infinity");
+  if (/^[-+]?nan$/i.test(plain)) return NaN;
+  return plain === "" || Number.isNaN(Number(plain)) ? null : Number(plain);
+}
+
+/** Tell the person something, in the pane's live line. */
+export function say(context: Context, words: string): void {
+  context.session.tell(words);
+}
