@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tensorviz.errors import Breakpoint
     from tensorviz.findings import Finding
     from tensorviz.lowering import lower
+    from tensorviz.teaching.exercise import exercise
     from tensorviz.widgets.stepper import Stepper
     from tensorviz.wire import load
 
@@ -53,6 +54,7 @@ _LATER = {
     "break_on": "tensorviz.checks",
     "compare": "tensorviz.checks.runs",
     "error_curve": "tensorviz.checks",
+    "exercise": "tensorviz.teaching.exercise",
     "gradcheck": "tensorviz.checks",
     "load": "tensorviz.wire",
     "lower": "tensorviz.lowering",
@@ -80,6 +82,7 @@ __all__ = [
     "draw",
     "enable_grad",
     "error_curve",
+    "exercise",
     "grad",
     "gradcheck",
     "hessian",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tensorviz.checks.report import CheckReport
     from tensorviz.checks.table import ComparisonTable
     from tensorviz.findings import Finding
+    from tensorviz.teaching.quiz import Quiz
     from tensorviz.teaching.zoo import BuggyTrace
     from tensorviz.widgets.stepper import Stepper
 
@@ -355,6 +356,19 @@ class Trace:
         from tensorviz.teaching.zoo import with_bug
 
         return with_bug(self, name, node=node)
+
+    def quiz(self, n: int = 5, *, kinds: str | Sequence[str] | None = None, seed: int = 0, tolerance: float | str = 1e-3) -> Quiz:
+        """Up to ``n`` questions about this pass, to be answered before its steps are shown.
+
+        ``kinds``: some of ``"axes"`` (over which a share is summed), ``"shape"``, ``"value"`` (of a share), ``"route"`` (which
+        element a maximum passes its gradient to), ``"shares"`` (how many arrive), ``"grad"`` (what ``.grad`` will hold). ``seed``
+        chooses; the same gives the same. ``tolerance``: of numbers, relative to max(1, |x|); ``"sign"`` asks for signs only.
+
+        ``quiz[0].answer(...)`` says whether it is right, with a hint by kind of mistake; ``quiz.score`` counts. As the last value of a cell it is a widget.
+        """
+        from tensorviz.teaching.quiz import quiz
+
+        return quiz(self, n, kinds=kinds, seed=seed, tolerance=tolerance)
 
     def summary(self, *, values: bool = True) -> str:
         """The same steps as text, for terminals, screen readers and diffs."""

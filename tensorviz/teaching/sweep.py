@@ -76,6 +76,13 @@ class Mistake:
         """Called when all shares of node ``i`` have arrived."""
 
 
+class Right(Mistake):
+    """No mistake: the sweep makes the recorded pass again, in whatever order its nodes are visited."""
+
+    def places(self, sweep: Sweep) -> Iterable[Place]:
+        return ()
+
+
 class Sweep:
     """One pass over the recorded graph of ``trace``, with ``mistake`` made in some places. :meth:`run` does it; ``data`` is the record."""
 
