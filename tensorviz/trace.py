@@ -128,7 +128,8 @@ class TraceNode:
     cut: int | None = None
     """For ``detach``: the id of the node it was cut from, where that node is in the record."""
     behind: tuple[str, ...] = ()
-    """For ``detach``: the leaves that it was computed from and that got no gradient, by name."""
+    """For ``detach``: the leaves that it was computed from and that got no gradient, by name. For a constant: the results that it holds,
+    read out of the graph as plain numbers, and where."""
     changed: bool = False
     """The user's array that this constant was copied from held other numbers when the record was first looked at."""
 

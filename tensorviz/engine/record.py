@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.engine import exits
 from tensorviz.engine.graph import Node, new_uid
 from tensorviz.engine.op import Op, defaults_of
 from tensorviz.engine.tensor import Tensor
@@ -46,6 +47,7 @@ class Pass:
         self.pulled = pulled
         self.writes = writes
         self.names = names
+        self.exits = exits.so_far()
         self.number = new_uid()
         """Drawn when the pass ended, to tell what came before and what after."""
         self.complete = complete and seeds is not None
@@ -165,9 +167,20 @@ class Pass:
             shares=tuple(shares),
             cotangent=_optional_array(cotangent),
             cut=cut,
-            behind=self._behind(rare.cut()) if kind == "detached" and rare is not None and rare.cut is not None else (),
+            behind=self._behind(rare.cut())
+            if kind == "detached" and rare is not None and rare.cut is not None
+            else self._read_out(node)
+            if kind == "constant" and self.exits
+            else (),
             changed=rare is not None and rare.original is not None and not _equal(rare.original, node.value),
         )
+
+    def _read_out(self, node: Node) -> tuple[str, ...]:
+        """Where the numbers of a constant left the graph, if they did before this pass."""
+        found: dict[Any, str] = {}
+        for e in exits.among(node.value, self.exits):
+            found.setdefault((e.code, e.lasti), f"{e.op} ({locate(e.code, e.lasti)})")
+        return tuple(list(found.values())[-3:])
 
     def _behind(self, origin: Node | None) -> tuple[str, ...]:
         """The leaves on the far side of a ``detach`` that this pass did not reach."""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorviz.arguments import shown
-from tensorviz.engine import aliases, protocols
+from tensorviz.engine import aliases, exits, protocols
 from tensorviz.engine.graph import Changed, Node, check_dtype, frozen, leaf, new_uid, user_frame, weak
 from tensorviz.engine.mode import is_grad_enabled
 from tensorviz.engine.run import METHODS, apply, set_tensor_class
@@ -375,6 +375,8 @@ class Tensor:
             raise NoRuleError(
                 f"numpy.ma would take {self._what()}, which requires a gradient, out of the graph; select with np.where(mask, other, x), or give it x.numpy()"
             )
+        if value.size <= exits.LARGEST:
+            exits.left(self._current(), is_grad_enabled())
         if dtype is not None and np.dtype(dtype) != value.dtype:
             return value.astype(dtype)
         return value.copy() if copy else value
@@ -403,7 +405,9 @@ class Tensor:
         return bool(value)
 
     def __float__(self) -> float:
-        return float(self._number("float()"))
+        found = float(self._number("float()"))
+        exits.left(self._current(), is_grad_enabled())
+        return found
 
     def __int__(self) -> int:
         return int(self._number("int()"))

@@ -13,7 +13,7 @@ from tensorviz.trace import TraceData, TraceNode
 
 def wiring(data: TraceData) -> list[Finding]:
     """In the order in which one would repair them."""
-    return [*double_broadcast(data), *no_gradient(data), *changed_outside(data), *stale_grad(data)]
+    return [*double_broadcast(data), *no_gradient(data), *read_out(data), *changed_outside(data), *stale_grad(data)]
 
 
 def double_broadcast(data: TraceData) -> Iterator[Finding]:
@@ -87,6 +87,21 @@ def no_gradient(data: TraceData) -> Iterator[Finding]:
             names = ", ".join(n.behind)
             why = f"{names} require{'s' if len(n.behind) == 1 else ''} a gradient and got none: the path is cut at {n.op}."
             yield finding("no-gradient", "backward", n, why, "Leave out detach() on this path, or do not ask for the gradient.")
+
+
+def read_out(data: TraceData) -> Iterator[Finding]:
+    """Constants that hold numbers which were results of this graph before: what came before them gets no gradient through them."""
+    for n in data.nodes:
+        if n.kind == "constant" and n.behind:
+            user = next((m for m in data.nodes if n.id in m.inputs), n)
+            why = (
+                f"{n.title} holds what was computed from Tensors that require a gradient, by {' and by '.join(n.behind)}. It was read out as plain numbers, "
+                "through float() or into an array, so no gradient flows back through it."
+            )
+            remedy = (
+                "Collect results in a Tensor (np.zeros_like(x), or tv.stack([...])) and leave float() out; if the cut is meant, say so with detach()."
+            )
+            yield finding("no-gradient", "backward", n, why, remedy, user.source)
 
 
 def _stop(n: TraceNode, users: dict[int, list[TraceNode]]) -> TraceNode | None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 
 import tensorviz as tv
+
+
+def leaf(data, **options) -> tv.Tensor:
+    return tv.tensor(data, requires_grad=True, **options)
 
 
 def kinds(trace):
@@ -108,3 +114,60 @@ def test_a_record_without_backward_has_no_missing_gradients():
 
     x = tv.tensor([1.0, 2.0], requires_grad=True)
     assert Trace(forward_only([(x * x).sum()], None)).findings() == []
+
+
+# ---- numbers that left the graph ------------------------------------------------------------------------------------
+
+
+def told(trace) -> list[str]:
+    return [f.why for f in trace.findings() if f.kind == "no-gradient"]
+
+
+def test_results_collected_in_an_array_are_found_where_they_left_and_where_they_came_back():
+    x = leaf([0.1234567891, 2.3456789123], name="x")
+    o = np.zeros(2)
+    o[0] = np.tanh(x)[0] * 2
+    o[1] = float(x[1] * 3)
+    finding = next(f for f in (o * x).sum().backward().findings() if f.kind == "no-gradient")
+    assert finding.why.startswith("o holds what was computed from Tensors that require a gradient, by mul (")
+    assert "o[0] = np.tanh(x)[0] * 2" in finding.why
+    assert "o[1] = float(x[1] * 3)" in finding.why
+    assert "np.zeros_like(x)" in finding.remedy
+    assert "(o * x)" in finding.source.code
+
+
+def test_a_number_taken_by_float_that_comes_back_is_found():
+    x = leaf([0.1234567891, 2.3456789123], name="x")
+    scale = float((x * x).sum())
+    assert "through float()" in told((x * scale).sum().backward())[0]
+
+
+def test_a_number_that_is_only_looked_at_or_is_taken_on_purpose_is_none():
+    x = leaf([0.1234567891, 2.3456789123], name="x")
+    for _ in range(3):
+        loss = (np.tanh(x) * 1.5).sum()
+        trace = loss.backward()
+        assert float(loss) == np.asarray(loss)
+        x.zero_grad()
+        assert told(trace) == []
+    meant = float((x * x).sum().detach())  # also where it was read out before, for a log
+    assert float((x * x).sum()) == meant == float((x * x).sum().detach())
+    with tv.no_grad():
+        also = float((x * x * x).sum())
+    assert told((x * meant * also).sum().backward()) == []
+
+
+def test_a_round_number_that_meets_itself_by_accident_is_none():
+    x = leaf([0.5, 2.0], name="x")
+    assert float(x[0] * 5) == 2.5
+    assert told((x * 2.5).sum().backward()) == []
+
+
+def test_numbers_that_left_keep_no_graph_alive():
+    x = leaf(np.random.default_rng(0).normal(size=3))
+    h = np.tanh(x)
+    node = weakref.ref(h._current())
+    assert len(np.asarray(h)) == 3
+    assert float(h.sum()) != 0
+    del h
+    assert node() is None
