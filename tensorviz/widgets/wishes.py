@@ -144,5 +144,5 @@ def _part(node: ast.expr) -> Any:
 def _integer(node: ast.expr) -> int:
     value = ast.literal_eval(node)
     if type(value) is not int:
-        raise ValueError("no integer")
+        raise IndexingError("no integer")
     return value

@@ -163,6 +163,7 @@ def notebook(path, *cells):
 
 
 def test_a_notebook_means_in_the_command_line_what_it_means_in_a_kernel(tmp_path, monkeypatch, capsys):
+    monkeypatch.delattr("builtins._", raising=False)  # a doctest in this process leaves one, and IPython keeps its own back then
     monkeypatch.chdir(tmp_path)
     book = notebook(
         tmp_path / "book.ipynb",
