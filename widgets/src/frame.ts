@@ -1,5 +1,5 @@
 /** The stepper in a document of its own: the notebook's sandboxed frame, or the offline page. Talks to its host by messages alone. */
-import { bench } from "./bench";
+import { bench, type Bench } from "./bench";
 import type { CheckMessage } from "./check";
 import { h } from "./dom";
 import { KEYS, Store, type State } from "./state";
@@ -11,6 +11,14 @@ export interface FrameData {
   readonly state: Partial<State>;
   /** The gzipped container, base64. */
   readonly data: string;
+  /** A second pass, stepped together with the first. */
+  readonly beside?: {
+    readonly state: Partial<State>;
+    readonly data: string;
+    readonly names: readonly [string, string];
+    /** Steps of both that belong together, ascending. */
+    readonly steps: readonly (readonly [number, number])[];
+  };
 }
 
 interface Message {
@@ -30,7 +38,27 @@ const LINKS: Record<string, string> = {
   waiting: "the kernel is busy",
 };
 
-export async function boot({ id, state, data }: FrameData): Promise<void> {
+/** A step in one takes the other to its counterpart, or to the last one before; speed, granularity and theme are shared. */
+export function together(first: Store, second: Store, steps: readonly (readonly [number, number])[]): void {
+  let leading = false; // one of them is being led: what it says is no news
+  const lead = (from: Store, to: Store, mine: 0 | 1) =>
+    from.on(({ step, speed, granularity, theme }, changed) => {
+      if (leading) return;
+      leading = true;
+      const pair = steps.findLast((p) => p[mine] <= step) ?? [0, 0];
+      to.set({
+        speed,
+        granularity,
+        theme,
+        ...("step" in changed ? { step: pair[1 - mine] ?? 0, playing: false } : {}),
+      });
+      leading = false;
+    });
+  lead(first, second, 0);
+  lead(second, first, 1);
+}
+
+export async function boot({ id, state, data, beside }: FrameData): Promise<void> {
   const alone = globalThis.parent === globalThis.window;
   const send = (message: object) => {
     if (!alone) globalThis.parent.postMessage({ tensorviz: 1, id, ...message }, "*"); // "*": a sandboxed frame does not know its host's origin
@@ -44,27 +72,42 @@ export async function boot({ id, state, data }: FrameData): Promise<void> {
       pill.title = LINKS[name] ?? "";
       pill.textContent = name;
     };
-    if (!alone) link("offline");
+    if (!alone && !beside) link("offline");
     document.body.classList.toggle("tv-page", alone);
     let height = 0;
     const tall = new ResizeObserver(([entry]) => {
       const px = Math.ceil(entry?.target.getBoundingClientRect().height ?? 0) + 2;
       if (px !== height) send({ type: "height", px: (height = px) });
     });
+    const live = !alone && !beside;
     const options = {
       leave: () => send({ type: "escape" }),
-      ask: (action: "start" | "cancel") => send({ type: "check", action }),
-      ...(alone ? {} : { wish: (wish: object) => send({ type: "wish", wish }) }),
+      ...(beside ? {} : { ask: (action: "start" | "cancel") => send({ type: "check", action }) }),
+      ...(live ? { wish: (wish: object) => send({ type: "wish", wish }) } : {}),
     };
+    let [whole, place] = [document.body, document.body];
+    let other: Bench | null = null;
+    if (beside) {
+      const second = new Store(beside.state);
+      const parts = beside.names.map((name) => h("section", { "aria-label": name }, h("h2", {}, name)));
+      whole = h("main", { class: "tv-pair" }, ...parts);
+      place = parts[0] ?? whole;
+      document.body.append(whole);
+      tall.observe(whole);
+      const leave = { leave: options.leave };
+      other = bench(decode(await gunzip(fromBase64(beside.data))), second, leave, (e) => parts[1]?.append(e));
+      together(store, second, beside.steps);
+    }
     const view = bench(rec, store, options, (element) => {
-      if (!alone) element.querySelector(".tv-space")?.after(pill);
-      document.body.append(element);
+      if (live) element.querySelector(".tv-space")?.after(pill);
+      place.append(element);
+      if (beside) return;
       tall.disconnect();
       tall.observe(element);
     });
 
     store.on((_, changed, mine) => {
-      if (mine) send({ type: "state", state: changed });
+      if (mine && !beside) send({ type: "state", state: changed });
     });
     globalThis.addEventListener("message", ({ data: message, source }: MessageEvent<Message>) => {
       if (source !== globalThis.parent || message?.tensorviz !== 1) return;
@@ -84,7 +127,7 @@ export async function boot({ id, state, data }: FrameData): Promise<void> {
           else document.documentElement.style.removeProperty(name);
         }
         document.documentElement.style.colorScheme = message.dark ? "dark" : "light";
-        view.recolour(message.dark ?? null);
+        for (const each of [view, other]) each?.recolour(message.dark ?? null);
       }
     });
     send({ type: "hello" });

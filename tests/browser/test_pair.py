@@ -1,0 +1,47 @@
+"""Two passes on one page that step together."""
+
+from __future__ import annotations
+
+import numpy as np
+from playwright.sync_api import expect
+
+import tensorviz as tv
+from tensorviz.trace import Trace
+from tensorviz.widgets.pair import pair
+
+
+def run(activation) -> Trace:
+    x = tv.tensor([0.5, -1.0], requires_grad=True, name="x")
+    return (activation(x * 2.0) ** 2).sum().backward()
+
+
+def test_a_step_in_one_takes_the_other_to_its_counterpart(open_page, tmp_path):
+    a, b = run(np.tanh), run(lambda z: np.tanh(z) + 0.0)
+    ops = {n.op: n.id for n in b.nodes if n.op != "constant"}
+    shown = pair(a, b, nodes=[(n.id, ops[n.op]) for n in a.nodes if n.op in ops], names=("plain", "shifted"))
+    assert (0, 0) in shown.steps
+    shown.to_html(tmp_path / "pair.html")
+    page = open_page(tmp_path / "pair.html")
+    left = page.get_by_role("region", name="plain").get_by_role("region", name="Backward pass debugger")
+    right = page.get_by_role("region", name="shifted").get_by_role("region", name="Backward pass debugger")
+    expect(right).to_have_attribute("data-step", "0")
+    left.get_by_role("button", name="Last step").click()
+    expect(right).to_have_attribute("data-step", str(len(b.steps) - 1))
+    i, j = shown.steps[2]
+    right.get_by_role("slider", name="Step").fill(str(j + 1))
+    expect(left).to_have_attribute("data-step", str(i))
+    left.get_by_role("button", name="node", exact=True).click()
+    expect(right.get_by_role("button", name="node", exact=True)).to_have_attribute("aria-pressed", "true")
+
+
+def test_two_views_of_one_pass_show_different_nodes_at_the_same_step(open_page, tmp_path):
+    a = run(np.tanh)
+    pair(a, a, names=("one", "two")).to_html(tmp_path / "pair.html")
+    page = open_page(tmp_path / "pair.html")
+    one, two = (page.get_by_role("region", name=name).get_by_role("region", name="Backward pass debugger") for name in ("one", "two"))
+    one.get_by_role("searchbox", name="Find node").fill("x")
+    page.keyboard.press("Enter")
+    two.get_by_role("button", name="Next step").click()
+    expect(one).to_have_attribute("data-step", "1")
+    expect(one.locator("[data-node][data-selected]")).to_have_count(1)
+    expect(two.locator("[data-node][data-selected]")).to_have_count(0)
