@@ -12,8 +12,8 @@ import numpy as np
 
 from tensorviz.arguments import shown
 from tensorviz.engine import tensor as tensors
-from tensorviz.engine.graph import Changed, Node, local, user_frame
-from tensorviz.engine.record import Pass, Write, names_in, source_of
+from tensorviz.engine.graph import HUGE, Changed, Node, local, user_frame
+from tensorviz.engine.record import Again, Pass, Write, names_in, source_of
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import growth
 from tensorviz.errors import Breakpoint, GraphError, InPlaceError, RuleError, SeedError
@@ -160,10 +160,16 @@ def reachable(roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     return ops, [n for n in reversed(found) if n.op is None]
 
 
-def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, ...]] | None) -> None:
+LARGE = 4096
+"""Elements up to which a share is kept as it was before the axes were summed that its operand grew; of a larger one only the sum."""
+
+
+def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, ...]] | None, whole: bool = False) -> None:
     """Run every rule once. Shares are added in the order in which their consumers are visited; that order is part of the contract.
 
-    ``pulled`` gets the tuple of shares of each node, empty where no gradient arrived. None: nothing is kept, and a total goes when it has been used.
+    ``pulled`` gets the tuple of shares of each node, empty where no gradient arrived; None: they are not kept. In the place of a large one stands
+    :class:`Again`, since its rule can be run again when somebody looks; ``whole``: all are kept as the rules returned them.
+    A total goes when its rule has run: a record adds the shares up again, and memory is what a large pass is short of.
     """
     keep = None if pulled is None else pulled.append
     for node in ops:
@@ -187,8 +193,15 @@ def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, 
                     inp = inputs[slot]
                     value = inp.value
                     if type(share) is not type(value) or share.shape != value.shape or share.dtype is not value.dtype:
-                        share = fit(node, slot, share)
-                    totals[inp] = totals[inp] + share if inp in totals else share
+                        fitted = fit(node, slot, share)
+                    else:
+                        fitted = share
+                    if share.size > LARGE and not whole and not node.op.foreign:  # type: ignore[union-attr]
+                        if fitted.size < share.size:
+                            shares = (*shares[:slot], Again(fitted), *shares[slot + 1 :])
+                        elif share.size > HUGE:
+                            shares = (*shares[:slot], Again(None), *shares[slot + 1 :])
+                    totals[inp] = totals[inp] + fitted if inp in totals else fitted
         elif len(inputs) == 2:  # written out: a loop over two costs as much again as what it does
             inp, other = inputs
             share, second = shares
@@ -202,7 +215,7 @@ def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, 
                     totals[inp] = totals[inp] + share if inp in totals else share
         if keep is not None:
             keep(shares)
-        elif node.rare is None:
+        if node.rare is None:
             del totals[node]
 
 
@@ -212,7 +225,7 @@ def sweep_watched(started: Pass, totals: dict[Node, Any], watchers: Sequence[Cal
     pulled: Any = started.pulled
     for node in started.ops:
         before = {n: totals.get(n) for n in (node, *node.inputs)}
-        sweep((node,), totals, pulled)
+        sweep((node,), totals, pulled, whole=True)
         for look in looks:
             look(node, before)
 

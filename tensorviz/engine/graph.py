@@ -90,7 +90,7 @@ class Node:
         self.tracked = tracked
         """It depends on something that requires a gradient, though it may carry none itself (a comparison)."""
         self.same = same
-        """Every operand has the shape and dtype of the result: shares need neither unbroadcast nor cast."""
+        """Shares need no look: they are not huge, and come in the operands' shapes and dtypes."""
         self.uid = uid
         self.code = code
         self.lasti = lasti
@@ -119,6 +119,9 @@ class Node:
 
 
 NO_PARAMS: dict[str, Any] = {}
+
+HUGE = 10_000
+"""Elements beyond which a record does not keep a share but makes it again when it is looked at: 80 kB in float64."""
 
 
 class _Ours(dict[Any, bool]):

@@ -28,6 +28,16 @@ Write = tuple[Node, Array | None]
 """A gradient written to a leaf at the end of a pass, and what ``.grad`` held before."""
 
 
+class Again:
+    """Stands for a large share that was not kept: its rule, a function of values that never change, gives it again when the record is looked at."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        """Its sum over the axes that the operand grew, if it grew any."""
+
+
 class Pass:
     """What a sweep leaves behind: references only, so that recording costs next to nothing."""
 
@@ -91,9 +101,16 @@ class Pass:
                 continue
             consumer = ids[node]
             steps.append(("pull", consumer, None, None, None))
+            again: tuple[Any, ...] | None = None
             for slot, local in enumerate(shares):
                 if local is None:
                     continue
+                kept: Any = None
+                if type(local) is Again:
+                    kept = local.value
+                    if again is None:
+                        again = node.op.pull(node, totals[consumer])  # type: ignore[union-attr]
+                    local = again[slot]
                 inp = node.inputs[slot]
                 target = ids[inp]
                 shape = inp.value.shape
@@ -102,7 +119,7 @@ class Pass:
                 value = local
                 if local.shape != shape:
                     axes = grown_axes(local.shape, shape)
-                    value = unbroadcast(local, shape)
+                    value = unbroadcast(local, shape) if kept is None else kept
                 if value.dtype != inp.value.dtype:
                     value = value.astype(inp.value.dtype)
                 value = _array(value)

@@ -112,7 +112,8 @@ def _compile(op: Op, *, recorded: bool) -> Any:
     names: dict[str, Any] = {f"rule{i}": rule for i, rule in enumerate(op.vjps)}
     names |= {"joint": function_of(op, "joint"), "np": np, "shape": np.shape, "dtype": np.result_type, "default": writer.default}
     arguments = "node, g, wrap, extras" if recorded else "node, g"
-    text = f"def pull({arguments}):\n    {writer.unpacking()}\n    params = node.params\n    return {writer.shares()}\n"
+    lines = [f"def pull({arguments}):", writer.unpacking(), *writer.shortcut(), f"return {writer.shares()}"]
+    text = "\n    ".join(lines)
     exec(compile(text, f"<rule of {op.name}>", "exec"), names)  # noqa: S102 - text made from our own rules and checked identifiers alone
     return names["pull"]
 
@@ -136,6 +137,17 @@ class _Writer:
         if self.least == len(op.slots):
             return f"{named} = node.inputs"
         return f"inputs = node.inputs; {named} = inputs + (None,) * ({len(op.slots)} - len(inputs))"
+
+    def shortcut(self) -> list[str]:
+        """Lines for ``x * x``: where the rules of two slots are mirror images, both shares are one array."""
+        op = self.op
+        if len(op.slots) != 2 or not all(isinstance(rule, str) and names_in(rule) for rule in op.vjps):
+            return []
+        first, second = op.vjps
+        swapped = dict(zip(op.slots, reversed(op.slots), strict=True))
+        if _NAME.sub(lambda m: swapped.get(m[0], m[0]), str(first)) != second:
+            return []
+        return ["if n0 is n1:", f"    share = {self.call(first, 'rule0', '0')}", "    return share, share"]
 
     def shares(self) -> str:
         """The expression for the tuple of shares, None where an operand needs none."""
@@ -184,7 +196,7 @@ class _Writer:
                 i = op.slots.index(name.removesuffix(f"_{kind}"))
                 # what a share goes to is an array or a NumPy scalar; another operand may be a Python number
                 return self.operand(i, f"{{}}.value.{kind}" if str(i) == slot and op.joint is None else f"{kind}({{}}.value)")
-        return f"params.get({name!r}, default[{name!r}])" if name in self.default else f"params[{name!r}]"
+        return f"node.params.get({name!r}, default[{name!r}])" if name in self.default else f"node.params[{name!r}]"
 
     def operand(self, i: int, form: str) -> str:
         """The expression for something of the operand in slot ``i``; None where it was left out."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorviz.engine.graph import NO_PARAMS, OURS, Node, constant, uids
+from tensorviz.engine.graph import HUGE, NO_PARAMS, OURS, Node, constant, uids
 from tensorviz.engine.mode import current
 from tensorviz.engine.refusals import FAILURES, explained, operand, refused
 from tensorviz.engine.rules import function_of
@@ -186,7 +186,7 @@ def _finish(op: Op, plan: Plan, nodes: tuple[Node, ...], params: dict[str, Any],
                         break
                 else:
                     # with NumPy 1 a rule may widen a scalar; fitting the share narrows it again
-                    node.same = not _NUMPY_1 or shape != () or dtype is _DOUBLE
+                    node.same = (not _NUMPY_1 or shape != () or dtype is _DOUBLE) and value.size <= HUGE
         if extras:
             node.more().extras = extras
     else:
@@ -243,7 +243,9 @@ def _fast(op: Op, slow: Callable[[Any, Any], Any], *, reflected: bool) -> Callab
             same = (type(x) is _FLOAT or not a.requires_grad) and (type(y) is _FLOAT or not b.requires_grad)
         elif type(value) is _ARRAY and (value.dtype is _DOUBLE or value.dtype.kind == "f"):
             dtype = value.dtype
-            if exact is not None and exact(x, y):
+            if value.size > HUGE:
+                same = False
+            elif exact is not None and exact(x, y):
                 same = (not a.requires_grad or x.dtype is dtype) and (not b.requires_grad or y.dtype is dtype)
             elif same_shape:
                 shape = value.shape

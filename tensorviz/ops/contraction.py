@@ -14,6 +14,10 @@ from tensorviz.ops.samples import Examples
 __all__ = ["cross", "dot", "inner", "kron", "matmul", "outer", "tensordot"]
 
 
+_LARGE = 4096
+"""Elements of a stack of products up to which each one's share is shown before they are summed."""
+
+
 class MatMul(Op):
     """Matrix product, stacked over leading axes."""
 
@@ -43,8 +47,12 @@ class MatMul(Op):
 
     @staticmethod
     def _right(g: Any, a: Any, b_shape: Any) -> Any:
-        if a.ndim == 2 and len(b_shape) == 2:
-            return a.T @ g
+        if len(b_shape) == 2:
+            if a.ndim == 2:
+                return a.T @ g
+            if a.ndim > 2 and g.size > _LARGE:
+                # one product over all rows of the stack: what would be summed over the leading axes is never made
+                return np.reshape(a, (-1, b_shape[0])).T @ np.reshape(g, (-1, b_shape[1]))
         if a.ndim > 1 and len(b_shape) > 1:
             return _flipped(a) @ g
         if len(b_shape) == 1:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import copy
 import pickle
+import tracemalloc
 
 import numpy as np
 
 import tensorviz as tv
+from tensorviz.engine import backward as engine_backward
+from tensorviz.engine import record as engine_record
 
 
 def test_a_tensor_renamed_after_backward_keeps_its_name_in_the_record():
@@ -39,3 +42,44 @@ def test_a_pass_without_a_record_leaves_no_older_one_in_its_place():
     assert y.trace is not None
     assert y.backward(record=False) is None
     assert y.trace is None
+
+
+def large_pass():
+    """A pass whose shares are too large to be kept; the rules of one node write theirs down."""
+    rng = np.random.default_rng(0)
+    x = tv.tensor(rng.normal(size=(64, 1, 128)), requires_grad=True, name="x")
+    y = tv.tensor(rng.normal(size=(32, 1)), requires_grad=True, name="y")
+    h = np.exp(x * y + x)
+    return x, y, (h * h).sum()
+
+
+def test_large_shares_that_a_record_does_not_keep_are_made_again_as_they_were():
+    x, y, loss = large_pass()
+    kept = engine_record.Pass([loss._current()], [np.float64(1)], *swept(loss, whole=True), [], {}).build()
+    trace = loss.backward()
+    assert any(type(s) is engine_record.Again for shares in swept(loss, whole=False)[1] for s in shares)
+    for made, share in zip([s for n in trace.nodes for s in n.shares], [s for n in kept.nodes for s in n.shares], strict=True):
+        assert (made.edge, made.summed_axes) == (share.edge, share.summed_axes)
+        for name in ("local", "value", "total"):
+            assert getattr(made, name).tobytes() == getattr(share, name).tobytes()
+    assert trace.node(x).cotangent.tobytes() == x.grad.tobytes()
+    assert trace.node(y).cotangent.tobytes() == y.grad.tobytes()
+
+
+def swept(loss, whole):
+    ops, _ = engine_backward.reachable([loss._current()])
+    pulled = []
+    engine_backward.sweep(ops, {loss._current(): np.float64(1)}, pulled, whole=whole)
+    return ops, pulled
+
+
+def test_a_recorded_pass_over_large_arrays_keeps_next_to_no_gradients():
+    _, _, loss = large_pass()
+    loss.backward()
+    tracemalloc.start()
+    try:
+        loss.backward()
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert held < loss.size + 8 * 64 * 32 * 128 / 2  # half of one array, where six shares were sent
