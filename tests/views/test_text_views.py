@@ -142,7 +142,7 @@ def test_an_unbroadcast_writes_out_the_sum_of_the_first_entry() -> None:
 def test_one_entry_of_an_array_stands_for_the_others() -> None:
     trace = circuits.broadcast()
     found = formula(trace, trace.nodes[2].shares[0])
-    assert found.numbers.endswith("[0, 0] = 2 · 1.1 · 1 = 2.2")
+    assert found.numbers.endswith("[1, 2] = 2 · 6.3 · 1 = 12.6")  # the largest of the six
 
 
 # ---- drawings ----------------------------------------------------------------------------------------------------
