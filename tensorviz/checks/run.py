@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future, as_completed
 from dataclasses import replace
@@ -13,6 +12,7 @@ import numpy as np
 from tensorviz.arguments import function, number, shown, whole
 from tensorviz.checks.differences import CODE, Ruler
 from tensorviz.checks.local import check_rules
+from tensorviz.checks.progress import Bar, Progress, Told, teller
 from tensorviz.checks.replayed import CALL, check_gradients, check_total, price
 from tensorviz.checks.report import Block, CheckReport, single
 from tensorviz.checks.search import ALWAYS, DIRECTIONS, SAMPLES
@@ -32,7 +32,6 @@ _TOGETHER = 32
 _ROWS = 2.0**18
 """Array elements of the largest results that one piece of work holds, of all of its rows together: 2 MB."""
 
-Progress = Callable[[int, int], Any]
 Found = dict[int, list[Block]]
 
 
@@ -59,7 +58,7 @@ def check(
     rtol: float = 1e-3,
     budget: float | None = BUDGET,
     executor: Executor | None = None,
-    progress: Progress | bool | None = None,
+    progress: Progress | None = None,
     seed: int = 0,
 ) -> CheckReport:
     """Compare every gradient in a trace with finite differences, op by op (*local*) and from the root (*global*).
@@ -73,8 +72,8 @@ def check(
     from the scale of x if None. ``budget``: array elements that may be computed to check one array element by element;
     beyond it a random direction, in which all elements move, and a few elements are checked (None: always every element). ``executor``: any
     :class:`concurrent.futures.Executor`, a Dask client's ``client.get_executor()`` among them; the rows do not depend on it,
-    and what it loses is done in this process, and said in ``report.notes``. ``progress``: called with (done, total), or True
-    for a line of text on stderr. ``seed``: of the random directions.
+    and what it loses is done in this process, and said in ``report.notes``. ``progress``: called with (done, total), counted
+    in rules and gradients; a bar such as ``tqdm.tqdm()``; or True for one of text on stderr. ``seed``: of the random directions.
 
     >>> import tensorviz as tv
     >>> x = tv.tensor([1.0, 2.0, 3.0], requires_grad=True, name="x")
@@ -84,11 +83,11 @@ def check(
     """
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise DTypeError(f"check: executor must be a concurrent.futures.Executor or None, got {shown(executor)}")
-    if not isinstance(progress, (bool, type(None))):
+    if not isinstance(progress, (bool, type(None), Bar)):
         function("check", "progress", progress)
     subject = subject_of(trace, eps=eps, atol=atol, rtol=rtol, budget=budget, seed=seed)
     jobs, skipped = jobs_of(subject, _chosen(trace, nodes), WHOLE * subject.budget)
-    tell = _teller(progress)
+    tell = teller(progress)
     notes: list[str] = []
     found = _spread(subject, jobs, executor, tell, notes) if executor is not None else _here(subject, jobs, tell)
     order = sorted({i for part in found for i in part}, reverse=True)
@@ -239,12 +238,14 @@ def _bounds(subject: Subject, ids: list[int]) -> dict[int, float]:
     return {i: CALL * (len(sizes) - i) + 2 * younger[i] * min(sizes[i], DIRECTIONS + SAMPLES) for i in ids}
 
 
-def _here(subject: Subject, jobs: Sequence[Job], tell: Progress | None) -> list[Found]:
+def _here(subject: Subject, jobs: Sequence[Job], tell: Told | None) -> list[Found]:
     found = []
-    for done, job in enumerate(jobs, 1):
+    done, total = 0, sum(len(job.nodes) for job in jobs)
+    for job in jobs:
         found.append(job.run(subject))
+        done += len(job.nodes)
         if tell is not None:
-            tell(done, len(jobs))
+            tell(done, total)
     return found
 
 
@@ -254,7 +255,7 @@ def work(data: TraceData, ruler: Ruler, budget: float, seed: int, jobs: Sequence
     return [job.run(subject) for job in jobs]
 
 
-def _spread(subject: Subject, jobs: list[Job], executor: Executor, tell: Progress | None, notes: list[str]) -> list[Found]:
+def _spread(subject: Subject, jobs: list[Job], executor: Executor, tell: Told | None, notes: list[str]) -> list[Found]:
     """The jobs in chunks over an executor; what only this process knows, and what a worker loses, is done here."""
     results: dict[int, Found] = {}
     own = {n.id for n in subject.nodes if n.kind == "op" and not _importable(n.op)}
@@ -271,14 +272,14 @@ def _spread(subject: Subject, jobs: list[Job], executor: Executor, tell: Progres
             futures[executor.submit(work, subject.data, subject.ruler, subject.budget, subject.seed, [jobs[k] for k in chunk])] = chunk
         except Exception as error:  # noqa: BLE001 - a broken pool raises its own kinds; the work is done here instead, and said
             failed.append((chunk, error))
-    done = 0
+    done, total = 0, sum(len(job.nodes) for job in jobs)
 
     def finished(ks: Sequence[int], found: Sequence[Found]) -> None:
         nonlocal done
         results.update(zip(ks, found, strict=True))
-        done += len(ks)
+        done += sum(len(jobs[k].nodes) for k in ks)
         if tell is not None:
-            tell(done, len(jobs))
+            tell(done, total)
 
     sent = set(away)
     for k, job in enumerate(jobs):
@@ -304,16 +305,3 @@ def _spread(subject: Subject, jobs: list[Job], executor: Executor, tell: Progres
 def _importable(name: str) -> bool:
     op = REGISTRY.get(name)
     return op is not None and type(op).__module__.startswith("tensorviz.ops.") and not type(op).__module__.endswith("custom")
-
-
-def _teller(progress: Progress | bool | None) -> Progress | None:
-    if progress is None or progress is False:
-        return None
-    if progress is not True:
-        return progress
-
-    def line(done: int, total: int) -> None:
-        sys.stderr.write(f"\rchecked {done:,} of {total:,}" + ("\n" if done == total else ""))
-        sys.stderr.flush()
-
-    return line
