@@ -186,7 +186,7 @@ class Trace:
     """
 
     report: CheckReport | None = None
-    """What the latest :meth:`check` found; not saved to files."""
+    """What the latest :meth:`check` found; saved with the trace."""
 
     def __init__(self, build: Callable[[], TraceData] | TraceData) -> None:
         self._build: Callable[[], TraceData] | None = None

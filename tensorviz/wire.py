@@ -160,6 +160,14 @@ class TraceHeader:
 
 
 @dataclass(frozen=True)
+class FileHeader(TraceHeader):
+    """The header of a file."""
+
+    report: dict[str, Any] | None
+    """What the latest check found; see ``tensorviz.checks.kept``."""
+
+
+@dataclass(frozen=True)
 class Opaque:
     """What stands in a loaded trace for a parameter that is no data (a function, a random generator): how it printed."""
 
@@ -347,10 +355,18 @@ def header_parts(trace: Trace, packer: Packer) -> dict[str, Any]:
 
 
 def dumps(trace: Trace) -> bytes:
-    """The trace as one container, every array in full and in its own dtype."""
+    """The trace as one container, every array in full and in its own dtype, with what its latest check found."""
     packer = Packer()
     parts = header_parts(trace, packer)
-    return packer.close(TraceHeader(**parts, arrays=packer.table()))
+    return packer.close(FileHeader(**parts, arrays=packer.table(), report=_report(trace, packer)))
+
+
+def _report(trace: Trace, packer: Packer) -> dict[str, Any] | None:
+    if trace.report is None:
+        return None
+    from tensorviz.checks.kept import told
+
+    return told(trace.report, packer.column)
 
 
 def save(trace: Trace, path: str | os.PathLike[str]) -> None:
@@ -509,7 +525,13 @@ def loads(content: bytes, name: str = "this") -> Trace:
     """The trace in a container. Nothing of it is run; what does not hold together raises :class:`RecordError`."""
     header, body = unpack(content, name)
     try:
-        return Trace(validate(_rebuild(header, Unpacker(header, body))))
+        read = Unpacker(header, body)
+        trace = Trace(validate(_rebuild(header, read)))
+        if header.get("report") is not None:
+            from tensorviz.checks.kept import read as reported
+
+            trace.report = reported(header["report"], read.column, len(trace.nodes))
+        return trace
     except RecordError as error:
         raise RecordError(f"{name}: {error}") from error
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
