@@ -203,4 +203,6 @@ def bundle(trace: Trace) -> dict[str, Any]:
     channel = _of_trace.get(trace)
     if channel is None:
         channel = _of_trace[trace] = Channel(trace, {})
+        shipment(trace)  # checks a small trace
+        channel.state |= state.opening(trace, {})
     return show(trace, channel)

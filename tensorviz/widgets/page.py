@@ -28,10 +28,12 @@ def to_html(
     """
     refuse_unknown("to_html", unknown, ("step", "theme", "title"))
     check_values("to_html", title=title)
-    options = state.settings(trace, {"theme": theme} | ({} if step is None else {"step": step}))
+    content = data.payload(trace)  # checks a small trace
+    given: dict[str, Any] = {} if step is None else {"step": step}
+    options = state.settings(trace, {"theme": theme} | given | state.opening(trace, given))
     heading = data.title(trace) if title is None else title
     page = document(
-        data.payload(trace),
+        content,
         {"id": "page", "state": options},
         heading=heading,
         fallback=f"<noscript>{static_list(trace)}</noscript>",

@@ -76,3 +76,13 @@ def breakpoints(value: Any, trace: Trace) -> list[str | int]:
 def settings(trace: Trace, options: Mapping[str, Any]) -> dict[str, Any]:
     """A full state from some options."""
     return DEFAULTS | {name: valid(name, value, trace) for name, value in options.items()}
+
+
+def opening(trace: Trace, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Where a stepper opens that was not told where: at the rule that the latest check blames, if it blames one."""
+    blame = None if trace.report is None else trace.report.blame
+    if blame is None or "step" in options or "selected" in options:
+        return {}
+    at = [k for k, step in enumerate(trace.data.steps) if step.node == blame and step.kind == "pull"]
+    at = at or [k for k, step in enumerate(trace.data.steps) if step.node == blame]
+    return {"step": at[-1], "selected": blame} if at else {}

@@ -63,6 +63,7 @@ class Stepper(anywidget.AnyWidget):
             raise SettingError(str(error)) from None
         self._channel: output.Channel | None = None
         self._shipped, data = shipment(trace)
+        start |= state.opening(trace, options)
         super().__init__(**start, payload=data, info={"title": title(trace)})
         self.on_msg(Stepper._asked)
 

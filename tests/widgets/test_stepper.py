@@ -169,3 +169,14 @@ def test_whatever_a_name_holds_the_page_and_the_output_are_proper_text(name):
     for text in (trace.to_html(title=name), *output.bundle(trace).values()):
         text.encode("utf-8")
     assert len(output.bundle(trace)["text/plain"]) < 400
+
+
+def test_a_stepper_opens_at_the_rule_that_the_check_blames_unless_it_is_told_where():
+    wrong = tv.custom_op("opens_here", lambda a: a * a, lambda g, a: (g * a,))
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    trace = np.sin(wrong(x)).sum().backward()
+    stepper = trace.show()
+    assert trace.steps[stepper.step].kind == "pull" and trace.nodes[stepper.selected].op == "opens_here"
+    assert (trace.show(step=0).step, trace.show(step=0).selected) == (0, None)
+    page = trace.to_html()
+    assert f'"step": {stepper.step}' in page and '"step": 0' in trace.to_html(step=0)

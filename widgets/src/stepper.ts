@@ -184,7 +184,6 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
   });
   sizes.observe(element);
   recolour();
-  point();
   render();
   tick();
 
