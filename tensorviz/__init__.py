@@ -29,8 +29,6 @@ from tensorviz.engine.functional import grad, hessian, hvp, jacobian, jvp, value
 from tensorviz.engine.mode import enable_grad, is_grad_enabled, no_grad, scope
 from tensorviz.engine.tensor import Tensor, tensor
 from tensorviz.ops import *  # noqa: F403 - the op families list their public names in __all__
-from tensorviz.show import debug, draw
-from tensorviz.trace import Share, Source, Step, Trace, TraceNode
 
 if TYPE_CHECKING:
     from tensorviz import nn, optim, primitives
@@ -40,7 +38,9 @@ if TYPE_CHECKING:
     from tensorviz.errors import Breakpoint
     from tensorviz.findings import Finding
     from tensorviz.lowering import lower
+    from tensorviz.show import debug, draw
     from tensorviz.teaching.exercise import exercise
+    from tensorviz.trace import Share, Source, Step, Trace, TraceNode
     from tensorviz.widgets.stepper import Stepper
     from tensorviz.wire import load
 
@@ -50,9 +50,16 @@ _LATER = {
     "Breakpoint": "tensorviz.errors",
     "CheckReport": "tensorviz.checks",
     "Finding": "tensorviz.findings",
+    "Share": "tensorviz.trace",
+    "Source": "tensorviz.trace",
+    "Step": "tensorviz.trace",
     "Stepper": "tensorviz.widgets.stepper",
+    "Trace": "tensorviz.trace",
+    "TraceNode": "tensorviz.trace",
     "break_on": "tensorviz.checks",
     "compare": "tensorviz.checks.runs",
+    "debug": "tensorviz.show",
+    "draw": "tensorviz.show",
     "error_curve": "tensorviz.checks",
     "exercise": "tensorviz.teaching.exercise",
     "gradcheck": "tensorviz.checks",

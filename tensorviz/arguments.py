@@ -7,12 +7,14 @@ import operator
 from collections.abc import Iterable, Mapping
 from numbers import Real
 from os import PathLike, fspath
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tensorviz.errors import DTypeError, IndexingError, OptionError, OptionTypeError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _LONGEST = 60
 
@@ -156,6 +158,8 @@ def mapping(where: str, name: str, value: Any, example: str) -> Mapping[Any, Any
 
 def file(where: str, path: str | PathLike[str]) -> Path:
     """``path`` as a Path; refuse what is no name of a file."""
+    from pathlib import Path
+
     try:
         return Path(fspath(path))
     except TypeError:

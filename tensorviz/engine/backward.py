@@ -6,18 +6,20 @@ import gc
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tensorviz.arguments import shown
 from tensorviz.engine import tensor as tensors
-from tensorviz.engine.graph import HUGE, Changed, Node, local, user_frame
-from tensorviz.engine.record import Again, Pass, Write, names_in, source_of
+from tensorviz.engine.graph import HUGE, Again, Changed, Node, local, user_frame
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import growth
 from tensorviz.errors import Breakpoint, GraphError, InPlaceError, RuleError, SeedError
-from tensorviz.trace import Trace
+
+if TYPE_CHECKING:
+    from tensorviz.engine.record import Pass, Write
+    from tensorviz.trace import Trace
 
 Look = Callable[[Node, Mapping[Node, Any]], None]
 """Called after a node's rule has run, with the node and what it and its operands had received before."""
@@ -58,12 +60,13 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
         gc.disable()
     try:
         if watchers:
-            sweep_watched(Pass(nodes, seeds, ops, pulled, [], names_in(frame), False), totals, watchers)
+            sweep_watched(record_module().Pass(nodes, seeds, ops, pulled, [], record_module().names_in(frame), False), totals, watchers)
         else:
             sweep(ops, totals, pulled if record else None)
     except Exception as error:
         if record and not isinstance(error, Breakpoint):  # which has its own
-            error.trace = Trace(Pass(nodes, seeds, ops, pulled, [], names_in(frame), False).build)  # type: ignore[attr-defined]
+            to = record_module()
+            error.trace = to.Trace(to.Pass(nodes, seeds, ops, pulled, [], to.names_in(frame), False).build)  # type: ignore[attr-defined]
         raise
     finally:
         if paused:
@@ -73,13 +76,28 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
         for root in roots:
             root.trace = None  # an older pass is not the latest any more
         return None
-    trace = Trace(Pass(nodes, seeds, ops, pulled, writes, names_in(frame)).build)
+    to = record_module()
+    trace: Trace = to.Trace(to.Pass(nodes, seeds, ops, pulled, writes, to.names_in(frame)).build)
     for root in roots:
         root.trace = trace
     return trace
 
 
 tensors.run_backward = backward
+
+_record: Any = None
+
+
+def record_module() -> Any:
+    """The module that makes records: loaded by the first pass, so that an import does not wait for it."""
+    global _record
+    if _record is None:
+        from tensorviz.engine import record
+
+        _record = record
+    return _record
+
+
 _uid = attrgetter("uid")
 add_up = np.add.reduce
 
@@ -98,7 +116,7 @@ def _root(y: Any) -> Node:
             if node.op is not None and not node.op.differentiable
             else "nothing that it depends on requires a gradient, or detach() or no_grad cut the way to it"
         )
-        where = source_of(node)
+        where = record_module().source_of(node)
         raise GraphError(
             f"backward: {y._what()} has no graph, because {why}{f' ({where})' if where else ''}. Make the leaves with requires_grad=True"
         )
@@ -260,7 +278,7 @@ def fit(node: Node, slot: int, share: Any) -> Any:
 
 def describe(node: Node) -> str:
     """The op of a node and where it was made, for errors."""
-    where = source_of(node)
+    where = record_module().source_of(node)
     return f"{node.op.name}{f' made at {where}' if where else ''}"  # type: ignore[union-attr]
 
 
@@ -275,16 +293,14 @@ def refuse_stale(ops: Sequence[Node]) -> None:
             if changed is not None and changed.by != node.uid:
                 raise InPlaceError(
                     f"{op.name} saved {name} for its backward rule, and an in-place {changed.op} modified it afterwards (version 1, saved at version 0).\n"
-                    f"  saved by {op.name}: {source_of(node) or 'source unknown'}\n"
+                    f"  saved by {op.name}: {record_module().source_of(node) or 'source unknown'}\n"
                     f"  changed by {changed.op}: {_place(changed) or 'source unknown'}\n"
                     f"Write the change out of place (x = x + ...), or change it after backward."
                 )
 
 
 def _place(changed: Changed) -> Any:
-    from tensorviz.engine.record import locate
-
-    return locate(changed.code, changed.lasti)
+    return record_module().locate(changed.code, changed.lasti)
 
 
 def write_gradients(nodes: Sequence[Node], totals: dict[Node, Any]) -> list[Write]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections import deque
 from types import CodeType
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorviz.engine.graph import OURS, Node
+from tensorviz.engine.threads import Local
 
 LARGEST = 16
 """Elements up to which what is read out is remembered: buffers are filled by numbers or short rows."""
@@ -27,7 +27,7 @@ class Exit(NamedTuple):
     lasti: int
 
 
-class _Local(threading.local):
+class _Local(Local):
     def __init__(self) -> None:
         self.exits: deque[Exit] = deque(maxlen=_KEPT)
 

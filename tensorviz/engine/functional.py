@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,6 +18,7 @@ from tensorviz.engine.higher import behind, pull
 from tensorviz.engine.mode import enable_grad, is_grad_enabled
 from tensorviz.engine.op import REGISTRY, Op, apply
 from tensorviz.engine.tensor import Tensor
+from tensorviz.engine.threads import Local
 from tensorviz.errors import DTypeError, GraphError, IndexingError, SeedError, ShapeError
 
 __all__ = ["grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"]
@@ -38,7 +38,7 @@ class _Argument(Op):
         return x
 
 
-class _Active(threading.local):
+class _Active(Local):
     """The variables of the derivatives that are being taken now in this thread, outermost first."""
 
     def __init__(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import sys
-import threading
 import weakref
 from collections.abc import Callable
 from types import CodeType, FrameType
@@ -14,6 +13,7 @@ import numpy as np
 
 from tensorviz.arguments import shown
 from tensorviz.engine.mode import current
+from tensorviz.engine.threads import Local
 from tensorviz.errors import DTypeError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ uids = itertools.count(1)
 new_uid: Callable[[], int] = uids.__next__
 
 
-class _Local(threading.local):
+class _Local(Local):
     def __init__(self) -> None:
         self.watchers: tuple[Any, ...] = ()
         """Who looks at every rule of a live backward pass of this thread; see :func:`tensorviz.engine.backward.sweep_watched`."""
@@ -116,6 +116,16 @@ class Node:
     @property
     def extras(self) -> tuple[Any, ...]:
         return () if self.rare is None else self.rare.extras
+
+
+class Again:
+    """Stands for a large share that was not kept: its rule, a function of values that never change, gives it again when the record is looked at."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        """Its sum over the axes that the operand grew, if it grew any."""
 
 
 NO_PARAMS: dict[str, Any] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any
 
@@ -98,6 +97,8 @@ KIN = {
 
 
 def _no_rule(what: str, name: str) -> str:
+    import difflib
+
     load_all()
     known = sorted({u.__name__ for u in UFUNCS} | {f.__name__ for f in FUNCTIONS})
     near = [KIN[name]] if KIN.get(name) in known else difflib.get_close_matches(name, known, n=1, cutoff=0.0)

@@ -18,24 +18,15 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine import exits
-from tensorviz.engine.graph import Node, new_uid
+from tensorviz.engine.graph import Again, Node, new_uid
 from tensorviz.engine.op import Op, defaults_of
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import grown_axes, unbroadcast
 from tensorviz.trace import Array, NodeKind, Share, Source, Step, TraceData, TraceNode
+from tensorviz.trace import Trace as Trace
 
 Write = tuple[Node, Array | None]
 """A gradient written to a leaf at the end of a pass, and what ``.grad`` held before."""
-
-
-class Again:
-    """Stands for a large share that was not kept: its rule, a function of values that never change, gives it again when the record is looked at."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        """Its sum over the axes that the operand grew, if it grew any."""
 
 
 class Pass:

@@ -34,6 +34,10 @@ def forward_of(op: Op) -> Callable[..., Any]:
     return found
 
 
+_POSITIONAL = (np.ufunc, type(len), type(np.where))
+"""Functions written in C, which as forward rules get operands alone; asking ``inspect`` for their parameters takes longer than all else of an import."""
+
+
 @cache
 def parameters(function: Callable[..., Any]) -> dict[str, Any]:
     """The parameters of a function and their defaults; none for a ufunc. Read off the code object, since an import asks for hundreds."""
@@ -46,7 +50,7 @@ def parameters(function: Callable[..., Any]) -> dict[str, Any]:
         defaults = dict(zip(names[code.co_argcount - len(given) : code.co_argcount], given, strict=True))
         defaults |= getattr(function, "__kwdefaults__", None) or {}
         return {name: defaults.get(name, _REQUIRED) for name in names}
-    if isinstance(function, np.ufunc):
+    if isinstance(function, _POSITIONAL):
         return {}
     from inspect import signature
 
@@ -61,7 +65,7 @@ def defaults_of(op: Op) -> dict[str, Any]:
     return {name: default for name, default in parameters(op.run).items() if default is not _REQUIRED}
 
 
-_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_NAME = r"(?<![\w.])[A-Za-z_]\w*"
 """A name, but no attribute: ``np`` in ``np.log``."""
 _GIVEN = ("g", "np")
 
@@ -75,7 +79,7 @@ def names_in(rule: Rule | str | None) -> tuple[str, ...]:
     if rule is None:
         return ()
     if isinstance(rule, str):
-        return tuple(dict.fromkeys([n for n in _NAME.findall(rule) if n not in _GIVEN]))
+        return tuple(dict.fromkeys([n for n in re.findall(_NAME, rule) if n not in _GIVEN]))
     return tuple(parameters(rule))[1:]
 
 
@@ -87,10 +91,12 @@ def least(op: Op) -> int:
 
 def compile_when_used(op: Op) -> None:
     """Most ops of a session are never pulled; the first pull of one compiles its rules."""
+    made: dict[bool, Any] = {}
 
-    @cache
     def compiled(recorded: bool) -> Any:
-        return _compile(op, recorded=recorded)
+        if recorded not in made:
+            made[recorded] = _compile(op, recorded=recorded)
+        return made[recorded]
 
     # the compiled rule takes this one's place, unless somebody has put another there
     def pull(node: Node, g: Any) -> tuple[Any, ...]:
@@ -145,7 +151,7 @@ class _Writer:
             return []
         first, second = op.vjps
         swapped = dict(zip(op.slots, reversed(op.slots), strict=True))
-        if _NAME.sub(lambda m: swapped.get(m[0], m[0]), str(first)) != second:
+        if re.sub(_NAME, lambda m: swapped.get(m[0], m[0]), str(first)) != second:
             return []
         return ["if n0 is n1:", f"    share = {self.call(first, 'rule0', '0')}", "    return share, share"]
 
@@ -171,7 +177,7 @@ class _Writer:
     def call(self, rule: Rule | str | None, called: str, slot: str) -> str:
         """The expression for one rule's share."""
         if isinstance(rule, str):
-            return _NAME.sub(lambda m: m[0] if m[0] in _GIVEN else self.fetch(m[0], slot), rule)
+            return re.sub(_NAME, lambda m: m[0] if m[0] in _GIVEN else self.fetch(m[0], slot), rule)
         return f"{called}({', '.join(['g', *(self.fetch(n, slot) for n in names_in(rule))])})"
 
     def fetch(self, name: str, slot: str) -> str:

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import sys
-import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tensorviz.arguments import shown
 from tensorviz.engine import aliases, exits, protocols
 from tensorviz.engine.graph import Changed, Node, check_dtype, frozen, leaf, new_uid, user_frame, weak
 from tensorviz.engine.mode import is_grad_enabled
 from tensorviz.engine.run import METHODS, apply, set_tensor_class
+from tensorviz.engine.threads import lock
 from tensorviz.errors import ConversionError, DTypeError, InPlaceError, NoRuleError, ShapeError
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from tensorviz.engine.op import Op
     from tensorviz.trace import Trace
 
-Array = npt.NDArray[Any]
+    Array = npt.NDArray[Any]
 
 
 class Own:
@@ -486,7 +487,7 @@ class Tensor:
         return f"tensor {name!r}" if name else "this tensor"
 
 
-gradients = threading.Lock()
+gradients = lock()
 """Held while a ``.grad`` is added to, or gets an array of its own: threads that share a leaf read, add and write, and none may come in between."""
 
 run_backward: Any = None

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.trace import sum_axes
 
-grown_axes = lru_cache(maxsize=4096)(sum_axes)
-"""``grown_axes(result_shape, operand_shape)``: memoised, since a network asks for the same few pairs at every step."""
+@lru_cache(maxsize=4096)
+def grown_axes(result_shape: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes over which a gradient of ``result_shape`` is summed for an operand of ``shape``. Memoised: a network asks for the same few pairs at every step."""
+    from tensorviz.trace import sum_axes
+
+    return sum_axes(result_shape, shape)
 
 
 @lru_cache(maxsize=4096)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -17,6 +16,9 @@ from tensorviz.ops.operands import as_array, index
 from tensorviz.ops.samples import Examples
 
 __all__ = ["einsum"]
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""What names an axis."""
 
 
 class Plan(NamedTuple):
@@ -39,9 +41,9 @@ def plan(subscripts: str, ndims: tuple[int, ...]) -> Plan:
     if len(terms) != len(ndims):
         raise ShapeError(f"einsum: {subscripts!r} names {len(terms)} operand(s), got {len(ndims)}")
     for term in [*terms, right]:
-        if set(term.replace("...", "")) - set(string.ascii_letters):
+        if set(term.replace("...", "")) - set(_LETTERS):
             raise ShapeError(f"einsum: {subscripts!r}: the subscripts {term!r} hold something other than letters and one '...'")
-    spare = [c for c in reversed(string.ascii_letters) if c not in text]
+    spare = [c for c in reversed(_LETTERS) if c not in text]
     widest = 0
     for term, ndim in zip(terms, ndims, strict=True):
         named = len(term.replace("...", ""))
@@ -176,9 +178,9 @@ def _as_text(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
                 f"einsum: the axes of an operand are named by a list of whole numbers, as in einsum(a, [0, 1], b, [1, 2]), got {shown(numbers)}"
             )
         named = [-1 if n is Ellipsis else index("the name of an axis", n) for n in numbers]
-        if any(n is not Ellipsis and not 0 <= i < len(string.ascii_letters) for n, i in zip(numbers, named, strict=True)):
-            raise ShapeError(f"einsum: axes are named by the whole numbers 0 to {len(string.ascii_letters) - 1}, got {shown(numbers)}")
-        return "".join(["..." if n is Ellipsis else string.ascii_letters[i] for n, i in zip(numbers, named, strict=True)])
+        if any(n is not Ellipsis and not 0 <= i < len(_LETTERS) for n, i in zip(numbers, named, strict=True)):
+            raise ShapeError(f"einsum: axes are named by the whole numbers 0 to {len(_LETTERS) - 1}, got {shown(numbers)}")
+        return "".join(["..." if n is Ellipsis else _LETTERS[i] for n, i in zip(numbers, named, strict=True)])
 
     if len(given) < 2:
         raise DTypeError(f"einsum takes the subscripts first, as in einsum('ij,jk->ik', a, b), got {shown(given[0])}")

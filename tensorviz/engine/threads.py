@@ -1,0 +1,8 @@
+"""What is kept apart per thread, and locks. The module ``threading`` is made of these, and loading it is one part in sixty of ``import numpy``."""
+
+from __future__ import annotations
+
+from _thread import _local as Local  # noqa: N812 - a class, whatever its name
+from _thread import allocate_lock as lock
+
+__all__ = ["Local", "lock"]
