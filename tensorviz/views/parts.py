@@ -174,7 +174,8 @@ def _parts(trace: Trace, item: Item, arrivals: list[Arrival], root: bool, leaves
     made.saved_input = any(slot >= 0 for slot in node.saved_from.values())
     made.saved_output = any(slot < 0 for slot in node.saved_from.values())
     dims = fmt.shape(node.shape)
-    called = f" {node.name}" if node.name else ""
+    lone = shape == "constant" and not node.name and node.value.size == 1
+    called = f" {node.name}" if node.name else f" {word}" if lone else ""
     lines = [f"{node.op}{called} {dims} {node.dtype}", f"in {node.scope}" if node.scope else "", _made_at(node)]
     made.title, made.aria = "\n".join(text.visible(line) for line in lines if line), f"{node.op}{text.cut(called)} {dims}"
     return made

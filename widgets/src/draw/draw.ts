@@ -373,7 +373,7 @@ function glyph(rec: Recording, t: Station, x: number, y: number): SVGGElement {
   const inside = item.group ? `${count(item.group.members.length)} nodes` : "";
   const said = item.group
     ? `${kind === "scope" ? `scope ${item.group.key.slice(6)}` : "fold"} ${inside}`
-    : `${n?.op ?? ""}${n?.name ? ` ${n.name}` : ""} ${shape(n?.shape ?? [])}`;
+    : `${n?.op ?? ""}${n?.name || kind === "constant" ? ` ${n?.name || t.word}` : ""} ${shape(n?.shape ?? [])}`;
   const lines = n ? [said + ` ${n.dtype}`, n.scope && `in ${n.scope}`] : [`${said}: click to open`];
   let hatch = "";
   for (let k = 6 - (w + hh) / 2; k < (w + hh) / 2; k += 6) {
@@ -415,6 +415,7 @@ function glyph(rec: Recording, t: Station, x: number, y: number): SVGGElement {
       { class: "tv-label", "font-size": t.size, x: 0, y: t.size > 16 ? 6.2 : 5, "text-anchor": "middle" },
       t.word,
     ),
+    item.group && " ", // or a reader would run the two together
     t.name &&
       s(
         "text",

@@ -41,7 +41,13 @@ export function entries(context: Context, id: number, what: Pick["what"], view: 
     const pick: Pick = { node: id, what, position };
     td.setAttribute("data-cell", keyOf(pick));
     td.setAttribute("role", "gridcell");
-    td.setAttribute("aria-label", `${entryName(rec, pick)} is ${number(view.data?.[position] ?? NaN, 17)}`);
+    // What is read aloud begins with what is seen, and adds the rest of the digits where the table leaves some out.
+    const [seen, exact] = [td.textContent.trim(), number(view.data?.[position] ?? NaN, 17)];
+    const whole = Number(seen.replace("\u2212", "-")) === view.data?.[position];
+    td.setAttribute(
+      "aria-label",
+      `${entryName(rec, pick)} is ${whole ? seen : seen ? `${seen}, exactly ${exact}` : exact}`,
+    );
     td.tabIndex = position === Math.max(mine, 0) ? 0 : -1;
     if (position === mine) td.setAttribute("aria-selected", "true");
   });

@@ -119,7 +119,7 @@ export function inspector(context: Context): Pane {
       for (const { name, button, extra } of tabs) {
         const on = name === tab;
         button.setAttribute("aria-selected", String(on));
-        if (extra.textContent !== counts[name]) extra.textContent = counts[name];
+        if (extra.dataset["count"] !== counts[name]) extra.dataset["count"] = counts[name];
         if (on) panel.setAttribute("aria-labelledby", button.id);
         button.tabIndex = on ? 0 : -1;
       }
