@@ -253,7 +253,7 @@ def rint(a: Any) -> Any:
     return REGISTRY["rint"](a)
 
 
-@expose(numpy=[np.round, np.around], method="round")
+@expose(numpy=[getattr(np, name) for name in ("round", "around", "round_") if hasattr(np, name)], method="round")
 def round(a: Any, decimals: int = 0) -> Any:
     """The nearest number with so many decimals, the even one of two. A step function: its gradient is 0.
 
