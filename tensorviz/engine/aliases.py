@@ -102,6 +102,16 @@ def write_through(t: Tensor) -> None:
         changed.append(base)
         t, alias = base, alias_of(base)
     _outdate(t, changed)
+    # In NumPy a view lies in the memory of its base, also after a write. Whether a view of the view would be one, too, depends on
+    # that: the same numbers, as they lie there.
+    for part in reversed(changed[:-1]):
+        alias = alias_of(part)
+        assert alias is not None
+        assert alias.op is not None
+        assert alias.base is not None
+        lying = alias.op.run(alias.base._current().value, **alias.params)
+        if type(lying) is np.ndarray and lying.ndim:
+            part._current().value = lying
 
 
 def _outdate(t: Tensor, changed: list[Tensor]) -> None:

@@ -211,18 +211,23 @@ class Copy(Op):
     vjps = (lambda g: g,)
 
     @staticmethod
-    def forward(a: Any) -> Any:
-        return np.array(a)
+    def forward(a: Any, order: Any = "K") -> Any:
+        return np.array(a, order=order)
 
 
-@expose(numpy=[np.copy], method="copy")
+@expose(numpy=[np.copy])
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:  # noqa: ARG001 - NumPy's signature
     """``a`` as a result of its own, which in-place ops may change without touching ``a``. Rule: the gradient.
 
     >>> copy([1.0, 2.0]).tolist()
     [1.0, 2.0]
     """
-    return apply(REGISTRY["copy"], (a,), {})
+    if order not in ("C", "F", "A", "K"):
+        raise DTypeError(f"copy: order is 'C', 'F', 'A' or 'K', got {order!r}")
+    return apply(REGISTRY["copy"], (a,), {} if order == "K" else {"order": order})
+
+
+attach("copy", lambda self, order="C": copy(self, order))
 
 
 # ---- the axes in another order -----------------------------------------------------------------------------------

@@ -393,6 +393,79 @@ def contracted(draw, values):
     )
 
 
+@kind
+def put_together(draw, values):
+    """Functions made of several ops."""
+    a = pick(draw, values, lambda x: x.ndim > 0 and x.size > 0)
+    if a is None:
+        return None
+    name, x = a.name, a.array
+    choices: list[tuple[str, str | None]] = [
+        (f"np.average({name}, axis=-1)", f"{name}.mean(-1)"),
+        (f"np.delete({name}, 0, axis=0)", f"{name}[1:]"),
+        (f"np.insert({name}, 0, 0.5, axis=-1)", f"F.pad({name}, (1, 0), value=0.5)"),
+        (f"np.trapezoid({name}, axis=0)" if hasattr(np, "trapezoid") else f"np.trapz({name}, axis=0)", f"torch.trapezoid({name}, dim=0)"),
+        (f"np.nansum({name}, axis=0, keepdims=True)", f"{name}.sum(0, keepdim=True)"),
+        (f"np.sum({name}, axis=-1, initial=0.5)", f"{name}.sum(-1) + 0.5"),
+        (f"np.convolve({name}.ravel(), {name}.ravel()[:2], 'valid')", None),
+        (f"np.add.outer({name}.ravel()[:3], {name}.ravel()[-3:])", f"{name}.reshape(-1)[:3, None] + {name}.reshape(-1)[-3:]"),
+    ]
+    if spaced(x, -1):
+        choices += [
+            (f"np.median({name}, axis=-1)", f"torch.quantile({name}, 0.5, dim=-1)"),
+            (f"np.percentile({name}, [20, 90], axis=-1)", f"torch.quantile({name}, torch.tensor([0.2, 0.9], dtype={name}.dtype), dim=-1)"),
+            (f"np.ptp({name}, axis=-1)", f"torch.amax({name}, -1) - torch.amin({name}, -1)" if x.shape[-1] > 1 else None),
+            (f"np.maximum.accumulate({name}, axis=-1)", f"torch.cummax({name}, -1).values"),
+        ]
+    if np.all(np.abs(x - 0.2) > CLEAR):
+        choices += [
+            (f"np.interp({name}, [-9.0, 0.2, 9.0], [1.0, 2.0, -3.0])", None),
+            (f"np.mean({name}, axis=0, where={name} > 0.2) if np.all(({name} > 0.2).any(axis=0)) else {name} * 2.0", None),
+            (f"np.select([{name} > 0.2], [{name} * {name}], 0.3)", f"torch.where({name} > 0.2, {name} * {name}, 0.3)"),
+        ]
+    return draw(st.sampled_from(choices))
+
+
+@kind
+def written_through(draw, values):
+    """A write to a view of a view of a value, in NumPy's words: what arrays make of it is what Tensors have to."""
+    a = pick(draw, values, lambda x: x.ndim > 0 and x.size > 0)
+    if a is None:
+        return None
+    word = st.sampled_from(["[0]", "[-1]", "[1:]", "[::-1]", "[..., ::2]", "[None]", ".T", ".reshape(-1)", ".swapaxes(0, -1)", ".copy()", "[..., 0]"])
+    steps = draw(st.lists(word, min_size=1, max_size=4))
+    b = pick(draw, values, lambda x: x.ndim == 0)
+    how = draw(st.sampled_from(["set", "add", "mul", "twice"]))
+    text = f"through({a.name}, {steps}, {b.name if b is not None else 0.5}, {how!r})"
+    try:
+        _through(a.array, steps, 0.5, how)
+    except (IndexError, TypeError, np.exceptions.AxisError):  # TypeError: a number on the way, which cannot be written to
+        return None
+    return text, None  # PyTorch has no negative steps
+
+
+def _through(a: Any, steps: list[str], b: Any, how: str) -> Any:
+    base = a.copy()
+    parts = [base]
+    for step in steps:
+        parts.append(eval(f"part{step}", {"part": parts[-1]}))
+    part = parts[-1]
+    if part.ndim == 0:
+        return base  # a number, which changes nothing
+    if how == "set":
+        part[...] = b
+    elif how == "add":
+        part += b
+    elif how == "mul":
+        part *= 0.5
+    else:
+        part[0] = b
+        parts[len(parts) // 2][...] *= 0.5
+        flat = part.reshape(-1)  # a view or a copy, as the memory has it
+        flat[-1:] += 0.25
+    return base + sum(p.sum() for p in parts[1:])
+
+
 def _put(a: Any, i: int, b: Any) -> Any:
     made = a.clone() if hasattr(a, "clone") else a.copy()
     made[i] = b
@@ -415,6 +488,7 @@ def _changed(a: Any, b: Any, sign: str) -> Any:
 
 WORDS = {
     "put": _put,
+    "through": _through,
     "add_to": lambda a, b: _changed(a, b, "add"),
     "sub_to": lambda a, b: _changed(a, b, "sub"),
     "mul_to": lambda a, b: _changed(a, b, "mul"),

@@ -114,7 +114,13 @@ _of("np.diagflat", ("np.diagflat(a, 1)", "torch.diagflat(a, 1)"), a=normal(2, 2)
 _of("np.ediff1d", ("np.ediff1d(a)", "torch.diff(a.reshape(-1))"), "np.ediff1d(a, to_begin=[1.0, 2.0], to_end=9.0)", a=normal(2, 3))
 _of("np.vander", "np.vander(a)", "np.vander(a, 4, increasing=True)", a=positive(3))
 _of("np.polyval", "np.polyval(b, a)", "np.polyval([1.0, 2.0, 3.0], a)", a=normal(2, 2), b=normal(3))
-_of("np.logspace", "np.logspace(a, 2.0, 5)", "np.geomspace(np.exp(a), 3.0, 4)", "np.geomspace(-np.exp(a), -np.exp(a * 0.5 + 2.0), 4, axis=1)", a=normal(3))
+_of(
+    "np.logspace",
+    "np.logspace(a, 2.0, 5)",
+    "np.geomspace(np.exp(a), 3.0, 4)",
+    "np.geomspace(-np.exp(a), -np.exp(a * 0.5 + 2.0), 4, axis=1)",
+    a=normal(3),
+)
 _of("np.unwrap", "np.unwrap(a * 5.0)", "np.unwrap(a * 5.0, axis=0)", a=apart(3, 4))
 _of(
     "np.apply_along_axis",
