@@ -419,7 +419,7 @@ def put_together(draw, values):
         ]
     if np.all(np.abs(x - 0.2) > CLEAR):
         choices += [
-            (f"np.interp({name}, [-9.0, 0.2, 9.0], [1.0, 2.0, -3.0])", None),
+            (f"np.interp({name}, *np.array([[-9.0, 0.2, 9.0], [1.0, 2.0, -3.0]]).astype({name}.dtype))", None),
             (f"np.mean({name}, axis=0, where={name} > 0.2) if np.all(({name} > 0.2).any(axis=0)) else {name} * 2.0", None),
             (f"np.select([{name} > 0.2], [{name} * {name}], 0.3)", f"torch.where({name} > 0.2, {name} * {name}, 0.3)"),
         ]
