@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tensorviz.findings import Finding
     from tensorviz.teaching.quiz import Quiz
     from tensorviz.teaching.zoo import BuggyTrace
+    from tensorviz.widgets.pair import Pair
     from tensorviz.widgets.stepper import Stepper
 
 Array = npt.NDArray[Any]
@@ -336,6 +337,12 @@ class Trace:
         from tensorviz.findings import find
 
         return find(self)
+
+    def beside(self, other: Trace, **options: Any) -> Pair:
+        """Two linked steppers, this trace's and another's: a step in one takes the other to its counterpart; see :func:`tensorviz.widgets.pair.pair`."""
+        from tensorviz.widgets.pair import pair
+
+        return pair(self, other, **options)
 
     def compare(self, gradients: Mapping[Any, npt.ArrayLike]) -> ComparisonTable:
         """A table of hand-made gradients against the recorded ones."""

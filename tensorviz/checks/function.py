@@ -22,6 +22,7 @@ from tensorviz.checks.quick import Plan, look, plan
 from tensorviz.checks.report import Block, CheckReport, block, single
 from tensorviz.checks.run import BUDGET, as_noise, blame_text
 from tensorviz.checks.search import Outcome, along
+from tensorviz.checks.stale import overwritten
 from tensorviz.checks.subject import Subject, agrees, title
 from tensorviz.engine import tensor as tensors
 from tensorviz.engine.backward import reachable, refuse_stale, sweep
@@ -342,7 +343,8 @@ class _Call:
         found = [b for b in rules if b.code == CODE["mismatch"]]
         if found:
             blame = found[0].node
-            return blame, blame_text(data, found, blame), ()
+            said = blame_text(data, found, blame)
+            return blame, " ".join(part for part in (said, "" if blame is None else overwritten(subject, blame)) if part), ()
         if any(b.code == CODE["noise"] for b in rules) and not any(NOT_LINEAR in b.reasons for b in blocks):
             for k, b in enumerate(blocks):
                 blocks[k] = as_noise(b, "round-off inside f hides the derivative: every rule is right by itself")

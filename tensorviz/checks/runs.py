@@ -6,7 +6,8 @@ import html
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any, Literal
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from tensorviz.arguments import number, shown
 from tensorviz.checks.subject import title
 from tensorviz.errors import RecordError
 from tensorviz.trace import Array, Source, Step, Trace, TraceNode
+
+if TYPE_CHECKING:
+    from tensorviz.widgets.pair import Pair
 
 PartingKind = Literal["structure", "value", "order", "seed", "share", "sum", "gradient"]
 
@@ -43,7 +47,10 @@ class Parting:
 class RunComparison:
     """What :func:`compare` found: the partings in the order in which they happened. True where there is none."""
 
-    def __init__(self, partings: tuple[Parting, ...], pairs: tuple[tuple[int, int], ...], origins: tuple[int, ...], size: str) -> None:
+    def __init__(
+        self, traces: tuple[Trace, Trace], partings: tuple[Parting, ...], pairs: tuple[tuple[int, int], ...], origins: tuple[int, ...], size: str
+    ) -> None:
+        self.traces = traces
         self.partings = partings
         self.pairs = pairs
         """Ids of the nodes that were paired."""
@@ -60,6 +67,26 @@ class RunComparison:
     def first(self) -> Parting | None:
         """Where the runs part first; None if they are the same."""
         return self.partings[0] if self.partings else None
+
+    def show(self, **options: Any) -> Pair:
+        """Two linked steppers that open where the runs part first; options as of :meth:`Trace.beside`."""
+        a, b = self.traces
+        return a.beside(b, **{"nodes": self.pairs, "step": self._opening(), **options})
+
+    def to_html(self, path: str | PathLike[str] | None = None, **options: Any) -> str:
+        """The same as one page that needs no kernel and no network; also written to ``path`` if given."""
+        return self.show(**options).to_html(path)
+
+    def _opening(self) -> int:
+        """The step of the first run at which the runs part; of a parting forward, where the rule of that node runs."""
+        for parting in self.partings:
+            node, step = parting.nodes[0], parting.steps[0]
+            if step is not None:
+                return step
+            for k, s in enumerate(self.traces[0].data.steps):
+                if node is not None and s.node == node and s.kind == "pull":
+                    return k
+        return 0
 
     def __bool__(self) -> bool:
         return self.ok
@@ -135,7 +162,7 @@ class _Runs:
         origins = self._origins()
         found = [*self._structure(), *self._value(origins), *self._backward()]
         size = f"{len(self.a.nodes)} nodes, {len(self.a.data.steps)} steps"
-        return RunComparison(tuple(found), tuple(self.to_b.items()), tuple(origins), size)
+        return RunComparison((self.a, self.b), tuple(found), tuple(self.to_b.items()), tuple(origins), size)
 
     def gap(self, x: Array | None, y: Array | None) -> str:
         """How two arrays differ, in words; empty where they are the same."""

@@ -113,3 +113,13 @@ def test_one_share_that_leads_to_two_sums_is_named():
     found = tv.compare(a, Trace(TraceData(a.nodes, tuple(steps), a.roots)))
     assert (found.first.kind, found.first.steps) == ("sum", (k, k))
     assert "running sum of h = tanh, node 2 after the same share" in found.first.why and "it is added in another way" in found.first.why
+
+
+def test_two_runs_are_shown_side_by_side_from_where_they_part(tmp_path):
+    found = tv.compare(run(), run(w=4.0))
+    shown = found.show()
+    assert (shown.a, shown.b) == found.traces and len(shown.steps) == len(shown.a.steps)
+    assert found._opening() == next(p for p in found if p.kind == "share").steps[0]
+    page = found.to_html(tmp_path / "pair.html")
+    assert (tmp_path / "pair.html").read_text("utf-8") == page and page.startswith("<!doctype html>")
+    assert tv.compare(run(), run()).show().steps == shown.steps
