@@ -50,7 +50,7 @@ FORBIDDEN = {
     "program": {"ops", "checks", "findings", "views", "widgets", "wire", "display", "cli"} | LIBRARY,
     "site": {"trace", "replay", "engine", "ops", "checks", "findings"} | SHOWING - {"site"} | LIBRARY,
     "cli": LIBRARY,
-    "teaching": SHOWING - {"views", "display"} | LIBRARY | {"findings"},
+    "teaching": SHOWING - {"views", "display", "widgets"} | LIBRARY | {"findings"},
 }
 """A part, and the parts that it must not import anywhere: not at load, not inside a function."""
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from tensorviz.arguments import one_of
 from tensorviz.checks.runs import RunComparison, compare
 from tensorviz.checks.subject import agrees
-from tensorviz.errors import OptionError, RecordError
+from tensorviz.errors import OptionError, OptionTypeError, RecordError
 from tensorviz.teaching.bugs import BUGS
 from tensorviz.teaching.sweep import Mistake, Place, Sweep, title
 from tensorviz.trace import Trace, TraceData, TraceNode
 
 if TYPE_CHECKING:
     from tensorviz.checks.report import CheckReport
+    from tensorviz.widgets.pair import Pair
 
 
 def with_bug(trace: Trace, name: str, *, node: Any = None) -> BuggyTrace:
@@ -67,6 +70,10 @@ def _ids(sweep: Sweep, place: Place) -> tuple[int, ...]:
 
 def _nodes(sweep: Sweep, places: Sequence[Place]) -> list[int]:
     return list(dict.fromkeys(_ids(sweep, p)[-1] for p in places))
+
+
+_CHECKED = 500
+"""Nodes of a graph that is checked before it is shown: a fraction of a second for the graphs of lessons."""
 
 
 class BuggyTrace(Trace):
@@ -147,6 +154,54 @@ class BuggyTrace(Trace):
         report = super().check(**options)
         report.notes = (*report.notes, self.headline)
         return report
+
+    # ---- beside the right run ----------------------------------------------------------------------------------
+
+    def show(self, *, step: int | None = None, theme: str = "auto", alone: bool = False, **options: Any) -> Any:
+        """The right run and this one in two linked steppers, open where they part, with what the checks say of each.
+
+        ``step`` is a position in this run. ``alone``: this run in a stepper of its own, with the options of :meth:`Trace.show`.
+        """
+        if alone:
+            return super().show(theme=theme, **options, **({} if step is None else {"step": step}))
+        if options:
+            raise OptionTypeError(f"show: two linked steppers take step= and theme=, got {', '.join(options)}; alone=True takes them all")
+        return self._beside(step, theme)
+
+    def to_html(
+        self, path: str | PathLike[str] | None = None, *, step: int | None = None, theme: str = "auto", alone: bool = False, **options: Any
+    ) -> str:
+        """One page with the right run and this one side by side, stepped together; with ``alone=True`` the page of :meth:`Trace.to_html`."""
+        if alone:
+            return super().to_html(path, step=step, theme=theme, **options)
+        if options:
+            raise OptionTypeError(f"to_html: a page of two runs takes step= and theme=, got {', '.join(options)}; alone=True takes them all")
+        return self._beside(step, theme).to_html(path)
+
+    def _beside(self, step: int | None, theme: str) -> Pair:
+        from tensorviz.widgets.pair import aligned, pair
+
+        if len(self.nodes) <= _CHECKED:
+            for run in (self.right, self):
+                if run.report is None:
+                    run.check()
+        steps = aligned(self.right, self, ((i, i) for i in range(len(self.nodes))))
+        first = self.comparison.first
+        if step is None and first is not None and first.steps[0] is not None:
+            start = first.steps[0]
+        else:
+            wanted = (self.parts_at or 0) if step is None else step
+            start = max((i for i, j in steps if j <= wanted), default=0)
+        return pair(self.right, self, steps=steps, names=("the right engine", f"with {self.bug}"), step=start, theme=theme)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        from tensorviz.display import display_mode, in_kernel
+
+        if display_mode() != "stepper" or not in_kernel():
+            return super()._repr_mimebundle_(include, exclude)
+        shown: dict[str, Any] = self._beside(None, "auto")._repr_mimebundle_()
+        told = "".join(f"<p>{html.escape(line)}</p>" for line in (self.headline, self.wrong))
+        return {**shown, "text/plain": str(self), "text/html": told + shown["text/html"]}
 
     def __str__(self) -> str:
         lines = [self.headline, f"What the wrong engine does: {self.wrong}"]
