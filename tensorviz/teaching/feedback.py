@@ -42,4 +42,4 @@ class Feedback:
     def _repr_html_(self) -> str:
         mark = "✓" if self.ok else "✗"
         hint = f"<div><em>Hint:</em> {html.escape(self.hint)}</div>" if self.hint else ""
-        return f'<div><strong>{mark}</strong> {html.escape(self.words)}{hint}</div>'
+        return f"<div><strong>{mark}</strong> {html.escape(self.words)}{hint}</div>"

@@ -30,7 +30,7 @@ class QuizView(ipywidgets.VBox):  # type: ignore[misc]
         )
         self.said = ipywidgets.HTML()
         self.buttons = {name: ipywidgets.Button(description=name) for name in ("Answer", "Reveal", "Previous question", "Next question")}
-        self.place = ipywidgets.Box()
+        self.place = ipywidgets.VBox()  # a stepper in a row would have no width
         self.buttons["Answer"].on_click(lambda _: self.submit())
         self.buttons["Reveal"].on_click(lambda _: self.reveal())
         self.buttons["Previous question"].on_click(lambda _: self.go(self.at - 1))

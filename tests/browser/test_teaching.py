@@ -48,6 +48,7 @@ def test_a_quiz_is_answered_by_the_keyboard_and_opens_the_stepper_and_the_zoo_sh
     quiz.get_by_role("button", name="Reveal").press("Enter")
     expect(status).to_contain_text("The answer is")
     expect(stepper).to_be_visible()
+    assert stepper.bounding_box()["width"] > 0.9 * quiz.bounding_box()["width"]
     assert book.python("print(quiz.score, quiz.done)") == "1 True"
 
     # the second cell
