@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tensorviz.lowering import lower
     from tensorviz.show import debug, draw
     from tensorviz.teaching.exercise import exercise
+    from tensorviz.teaching.self_test import self_test
     from tensorviz.trace import Share, Source, Step, Trace, TraceNode
     from tensorviz.widgets.stepper import Stepper
     from tensorviz.wire import load
@@ -65,6 +66,7 @@ _LATER = {
     "gradcheck": "tensorviz.checks",
     "load": "tensorviz.wire",
     "lower": "tensorviz.lowering",
+    "self_test": "tensorviz.teaching.self_test",
     "set_display": "tensorviz.display",
 }
 """Names whose modules are loaded when they are first used, so that the import stays light."""
@@ -104,6 +106,7 @@ __all__ = [
     "optim",
     "primitives",
     "scope",
+    "self_test",
     "set_display",
     "tensor",
     "value_and_grad",

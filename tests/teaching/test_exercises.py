@@ -43,6 +43,23 @@ def cross_entropy(logits, target, ignore_index, *, every=False, total=False, kee
     return -log_p[rows, classes][counted].sum() / n, gradient / n
 
 
+def block(shape, pads):
+    return tuple(slice(left, n - right) for n, left, right in zip(shape, pads[::2], pads[1::2], strict=True))
+
+
+def numeric(f, x, h, *, behind=1, over=2, put_back=True):
+    x, found = x.copy(), np.zeros(x.shape)
+    for i in np.ndindex(x.shape):
+        kept = x[i]
+        x[i] = kept + h
+        up = f(x)
+        x[i] = kept - behind * h
+        found[i] = (up - f(x)) / (over * h)
+        if put_back:
+            x[i] = kept
+    return found
+
+
 def engine(*, overwrite=False, naive=False, slope=None, no_seed=False, one_way=False):
     """A scalar engine in the manner of a course; the arguments break it."""
 
@@ -119,6 +136,18 @@ RIGHT = {
     "softmax": [lambda g, p: p * (g - (g * p).sum(axis=-1, keepdims=True))],
     "cross_entropy": [cross_entropy],
     "engine": [engine()],
+    "inverse_order": [tv.primitives.inverse_order, lambda order: [order.index(i) for i in range(len(order))]],
+    "permute": [lambda g, order: g.transpose(np.argsort(order))],
+    "pad": [lambda g, pads: g[block(g.shape, pads)]],
+    "sum": [
+        lambda g, shape, axes: np.broadcast_to(np.expand_dims(g, axes), shape),
+        lambda g, shape, axes: g.reshape([1 if i in axes else n for i, n in enumerate(shape)]) * np.ones(shape),
+    ],
+    "numeric_gradient": [numeric],
+    "relative_error": [lambda a, n: abs(a - n) / max(abs(a), abs(n)) if a or n else 0.0],
+    "matmul_direction": [lambda A, B, dA, dB: dA @ B + A @ dB],
+    "affine": [lambda g, X, W: (g @ W.T, X.T @ g, g.sum(axis=0))],
+    "standardize": [lambda X: (X - X.mean(axis=0)) / np.where(X.std(axis=0) == 0, 1, X.std(axis=0))],
 }
 
 WRONG = {
@@ -187,6 +216,59 @@ WRONG = {
         (engine(slope=lambda t: 1 - t), ""),
         (engine(no_seed=True), ""),
         (engine(one_way=True), ""),
+    ],
+    "inverse_order": [
+        (lambda order: order, "same-order"),
+        (lambda order: order[::-1], "reversed"),
+        (lambda order: [i + 1 for i in np.argsort(order)], ""),
+    ],
+    "permute": [
+        (lambda g, order: g.transpose(order), "same-order"),
+        (lambda g, order: g, "not-moved"),
+        (lambda g, order: -g.transpose(np.argsort(order)), "sign"),
+        (lambda g, order: g.transpose(), "reversed"),
+    ],
+    "pad": [
+        (lambda g, pads: g, "not-moved"),
+        (lambda g, pads: g[block(g.shape, [n for l, r in zip(pads[::2], pads[1::2], strict=True) for n in (0, l + r)])], "from-the-front"),
+        (lambda g, pads: g[block(g.shape, [n for l, r in zip(pads[::2], pads[1::2], strict=True) for n in (r, l)])], "left-and-right"),
+        (lambda g, pads: np.pad(g, list(zip(pads[::2], pads[1::2], strict=True))), "padded-again"),
+    ],
+    "sum": [
+        (lambda g, shape, axes: g, "not-copied"),
+        (lambda g, shape, axes: np.ones(shape), "without-g"),
+        (lambda g, shape, axes: np.broadcast_to(np.expand_dims(g, axes), shape) / max(np.prod([shape[i] for i in axes]), 1), "averaged"),
+        (lambda g, shape, axes: np.broadcast_to(g if shape[-1:] == g.shape else np.expand_dims(g, axes), shape), "other-axis"),
+    ],
+    "numeric_gradient": [
+        (lambda f, x, h: numeric(f, x, h, behind=0, over=1), "one-sided"),
+        (lambda f, x, h: numeric(f, x, h, over=1), "two-h"),
+        (lambda f, x, h: numeric(f, x, h, put_back=False), "not-put-back"),
+        (lambda f, x, h: -numeric(f, x, h), "sign"),
+    ],
+    "relative_error": [
+        (lambda a, n: abs(a - n), "absolute"),
+        (lambda a, n: (a - n) / max(abs(a), abs(n)) if a or n else 0.0, "signed"),
+        (lambda a, n: abs(a - n) / abs(n) if n else 0.0, "one-denominator"),
+        (lambda a, n: abs(a - n) / (abs(a) + abs(n)) if a or n else 0.0, "sum-below"),
+        (lambda a, n: abs(a - n) / max(abs(a), abs(n)), ""),
+    ],
+    "matmul_direction": [
+        (lambda A, B, dA, dB: dA @ B, "one-term"),
+        (lambda A, B, dA, dB: dA @ dB, "product-of-directions"),
+        (lambda A, B, dA, dB: (A + dA) @ (B + dB) - A @ B, "second-order"),
+    ],
+    "affine": [
+        (lambda g, X, W: (g @ W.T, X.T @ g, g), "not-summed"),
+        (lambda g, X, W: (g @ W.T, (X.T @ g).T, g.sum(axis=0)), "transposed"),
+        (lambda g, X, W: (g @ W.T, X.T @ g / max(len(X), 1), g.sum(axis=0)), "averaged"),
+        (lambda g, X, W: (g @ W.T, X.T @ g, g.sum(axis=1)), "other-axis"),
+    ],
+    "standardize": [
+        (lambda X: X - X.mean(axis=0), "not-scaled"),
+        (lambda X: X / np.where(X.std(axis=0) == 0, 1, X.std(axis=0)), "not-centred"),
+        (lambda X: (X - X.mean()) / X.std(), "all-at-once"),
+        (lambda X: (X - X.mean(axis=0)) / X.std(axis=0), "not-finite"),
     ],
 }
 
