@@ -67,7 +67,8 @@ def defaults_of(op: Op) -> dict[str, Any]:
 
 _NAME = r"(?<![\w.])[A-Za-z_]\w*"
 """A name, but no attribute: ``np`` in ``np.log``."""
-_GIVEN = ("g", "np")
+_SHARE = "share"
+_GIVEN = ("g", "np", _SHARE)
 
 
 def names_in(rule: Rule | str | None) -> tuple[str, ...]:
@@ -145,15 +146,19 @@ class _Writer:
         return f"inputs = node.inputs; {named} = inputs + (None,) * ({len(op.slots)} - len(inputs))"
 
     def shortcut(self) -> list[str]:
-        """Lines for ``x * x``: where the rules of two slots are mirror images, both shares are one array."""
+        """Lines for two slots that share work: for ``x * x`` where the rules are mirror images, and where one rule is a part of the other."""
         op = self.op
         if len(op.slots) != 2 or not all(isinstance(rule, str) and names_in(rule) for rule in op.vjps):
             return []
-        first, second = op.vjps
+        first, second = str(op.vjps[0]), str(op.vjps[1])
         swapped = dict(zip(op.slots, reversed(op.slots), strict=True))
-        if re.sub(_NAME, lambda m: swapped.get(m[0], m[0]), str(first)) != second:
-            return []
-        return ["if n0 is n1:", f"    share = {self.call(first, 'rule0', '0')}", "    return share, share"]
+        share = f"    share = {self.call(first, 'rule0', '0')}"
+        if re.sub(_NAME, lambda m: swapped.get(m[0], m[0]), first) == second:
+            return ["if n0 is n1:", share, "    return share, share"]
+        if f"({first})" in second:
+            rest = self.call(second.replace(f"({first})", _SHARE), "rule1", "1")
+            return ["if n0.requires_grad and n1.requires_grad:", share, f"    return share, {rest}"]
+        return []
 
     def shares(self) -> str:
         """The expression for the tuple of shares, None where an operand needs none."""

@@ -64,7 +64,8 @@ class _Div(Op):
     slots, broadcasts, forward = ("a", "b"), True, operator.truediv
     ufuncs, operators, inplace = (np.true_divide,), ("__truediv__", "__rtruediv__"), ("__itruediv__", "div_")
     # the result rather than a / (b * b): it is there already, and b * b may overflow where a / b does not
-    vjps = ("g / b", "-g * out / b")
+    vjps = ("g / b", "-(g / b) * out")
+    formulas = ("g / b", "-g * out / b")
     domain = (_EVERYWHERE, _POSITIVE)
 
 

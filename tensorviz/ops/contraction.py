@@ -37,6 +37,8 @@ class MatMul(Op):
     def _left(g: Any, b: Any, a_shape: Any) -> Any:
         if b.ndim == 2 and len(a_shape) == 2:
             return g @ b.T
+        if b.ndim == 2 and len(a_shape) > 2 and g.size > _LARGE:
+            return np.reshape(np.reshape(g, (-1, g.shape[-1])) @ b.T, a_shape)  # one product for the whole stack
         if b.ndim > 1 and len(a_shape) > 1:
             return g @ _flipped(b)
         if np.ndim(b) == 1:
