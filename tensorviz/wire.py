@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import struct
 import tempfile
 import zlib
@@ -503,10 +504,10 @@ class Unpacker:
 
 
 def _plain_dtype(text: str) -> np.dtype[Any]:
-    dtype: np.dtype[Any] = np.dtype(str(text))
-    if dtype.hasobject or dtype.kind not in "biufcSU":
+    # as NumPy writes them; what else it would read has aliases that it warns of
+    if re.fullmatch(r"[<>|=]?[biufcSU]\d+", str(text)) is None:
         raise RecordError(f"the dtype {text!r} is none that a trace holds")
-    return dtype
+    return np.dtype(str(text))
 
 
 def _position(index: Any, count: int) -> int:
