@@ -55,13 +55,20 @@ def alias_of(t: Tensor) -> Alias | None:
     return None if t._own is None else t._own.alias
 
 
-def view(op: Op, a: Any, params: dict[str, Any], put: Put | None) -> Any:
-    """Run an op whose result is a view of its operand in NumPy wherever that needs no copy, and remember of what. ``put`` writes back into the operand."""
+def view(op: Op, a: Any, params: dict[str, Any], put: Put | None, *, zero_d: bool = True) -> Any:
+    """Run an op whose result is a view of its operand in NumPy wherever that needs no copy, and remember of what. ``put`` writes back into the operand.
+
+    ``zero_d``: where the result has no axes it is an array in NumPy, and not a number (which is a copy).
+    """
     made = apply(op, (a,), params)
     if not hasattr(a, "_node"):
         return made
     value, kept = made._node.value, a._current().value
-    if type(value) is np.ndarray and value.base is not None and (value.base is kept or value.base is getattr(kept, "base", None)):
+    if (
+        value.base is not None and (value.base is kept or value.base is kept.base)
+        if type(value) is np.ndarray and type(kept) is np.ndarray
+        else (zero_d or type(value) is np.ndarray) and (type(kept) is np.ndarray or _is_array(a))  # of a single element nothing needs to be copied
+    ):
         alias = made._more().alias = Alias()
         alias.base, alias.op, alias.params, alias.put = a, op, params, put
         base = _of(a)
@@ -70,6 +77,12 @@ def view(op: Op, a: Any, params: dict[str, Any], put: Put | None) -> Any:
             base.limit = max(_FIRST_LOOK, 2 * len(base.views))
         base.views.append(weakref.ref(made))
     return made
+
+
+def _is_array(a: Tensor) -> bool:
+    """Whether a Tensor without axes is an array in NumPy, as a leaf or a view is; the result of an op is a number there."""
+    node, alias = a._current(), alias_of(a)
+    return (node.op is None and not node.params.get("no_grad")) or (alias is not None and alias.base is not None)
 
 
 def refuse_write(t: Tensor, op: Op) -> None:

@@ -72,7 +72,7 @@ def _getitem_method(self: Any, key: Any) -> Any:
     parsed, tensors = parse(key)
     if tensors or any(isinstance(k, (np.ndarray, bool, np.bool_)) for k in parsed):
         return apply(REGISTRY["getitem"], (self, *tensors), {"key": parsed})
-    return view(REGISTRY["getitem"], self, {"key": parsed}, lambda base, part: set_at(base, parsed, part))
+    return view(REGISTRY["getitem"], self, {"key": parsed}, lambda base, part: set_at(base, parsed, part), zero_d=any(k is Ellipsis for k in parsed))
 
 
 attach("__getitem__", _getitem_method)

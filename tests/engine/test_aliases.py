@@ -84,6 +84,18 @@ def seen_by_others(h):
     h += v.sum() + w.sum() + corner.sum()
 
 
+def single(h):
+    h[0, 0, ...] += 3
+    e = h[1, 1, ...]
+    e[None][0] = 30
+    n = h[2, 2]
+    n += 100
+    m = h[2, 2].reshape(1)
+    m += 100
+    h[2:, 3:].reshape(())[...] = 50
+    h[2:, :1].squeeze()[()] = 40
+
+
 def copied(h):
     g = h[[0, 1]]
     g += 1
@@ -97,7 +109,7 @@ def copied(h):
     c[0] = 0
 
 
-PROGRAMS = (chained, sliced, row_by_row, reshaped, flattened, permuted, widened, reversed_, split, seen_by_others, copied)
+PROGRAMS = (chained, sliced, row_by_row, reshaped, flattened, permuted, widened, reversed_, split, single, seen_by_others, copied)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
@@ -152,6 +164,16 @@ def test_a_view_taken_before_sees_what_is_written_to_its_base():
     assert v.data.tolist() == [200, 300]
     assert np.asarray(v).tolist() == [200, 300]
     assert v.shape == (2,)
+
+
+def test_a_leaf_without_axes_is_an_array_to_its_views_and_a_result_a_number():
+    c = tv.tensor(3.0)
+    c[None][0] = 5
+    c.reshape(1, 1)[...] += 1
+    assert c.item() == 6
+    h = leaf(3.0) * 1
+    h[None][0] = 5
+    assert h.item() == 3
 
 
 def test_a_view_under_a_name_keeps_it_and_its_retained_gradient():
