@@ -113,7 +113,7 @@ class ViewEntry:
     check_kind: str
     """Worst verdict of the report; empty where no check was run."""
     check_note: str
-    """Why there is no verdict and how to get one; empty where there is."""
+    """Why there is no verdict and how to get one; where there are verdicts, what the report says beside them."""
 
 
 @dataclass(frozen=True)
@@ -317,7 +317,7 @@ def _built_with(trace: Trace, report: CheckReport | None, note: str) -> bytes:
         findings=_findings(trace),
         verdicts=_verdicts([] if report is None else _worst(report), packer),
         check_kind="" if report is None else report.kind,
-        check_note=note if report is None else " ".join(report.notes),
+        check_note=note if report is None else " ".join(part for part in (report.blame_text, *report.notes) if part),
     )
     content = packer.close(PayloadHeader(**parts, arrays=packer.table(), view=view))
     return gzip.compress(content, 6, mtime=0)
