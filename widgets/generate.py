@@ -27,6 +27,7 @@ CLASSES: tuple[type, ...] = (
     payload.FindingEntry,
     payload.VerdictTable,
     payload.FormulaTable,
+    payload.OriginEntry,
     payload.ViewEntry,
     payload.PayloadHeader,
 )

@@ -15,6 +15,7 @@ from tensorviz.errors import TensorvizError
 from tensorviz.trace import Array, Trace, TraceData
 from tensorviz.views.format import norm
 from tensorviz.views.formulas import Formulas, Piece
+from tensorviz.views.origins import origins
 from tensorviz.views.scale import scale_of
 from tensorviz.views.svg import skeleton
 from tensorviz.views.text import cut
@@ -39,6 +40,9 @@ PICTURE_BUDGET = 200_000
 
 MOST_NAMED, MOST_WORKED = 20_000, 5_000
 """Shares whose rules are written out in names, and with numbers: half a second of work, and a tenth of what the state may weigh."""
+
+MOST_LINKED = 5_000
+"""Nodes up to which the links between entries travel; a larger trace shows hardly an array entry by entry."""
 
 MOST_ROWS = 4_000
 """Verdicts that travel: a few for each array of a large trace."""
@@ -98,6 +102,17 @@ class FormulaTable:
 
 
 @dataclass(frozen=True)
+class OriginEntry:
+    """Where the entries of a result come from in one operand; neither form where it is not known."""
+
+    axes: list[int] | None
+    """Per axis of the operand the axis of the result; -1 for every position, -2 for the only one."""
+    width: int
+    sources: ColumnEntry | None
+    """``width`` flat positions per entry of the result, filled up with -1."""
+
+
+@dataclass(frozen=True)
 class ViewEntry:
     """What the stepper shows beside the record."""
 
@@ -108,6 +123,8 @@ class ViewEntry:
     """Largest finite |value| of the whole trace: the end of the value scale, fixed for the pass."""
     gradient_max: float
     formulas: FormulaTable
+    origins: dict[str, OriginEntry] | None
+    """By edge, where an op does not work entry by entry; null for a trace too large to ask."""
     findings: list[FindingEntry]
     verdicts: VerdictTable
     check_kind: str
@@ -224,6 +241,17 @@ def _formulas(trace: Trace, packer: Packer) -> FormulaTable:
     return FormulaTable([list(pieces) for pieces in lines], *columns)
 
 
+def _origins(trace: Trace, packer: Packer) -> dict[str, OriginEntry] | None:
+    if len(trace.nodes) > MOST_LINKED:
+        return None
+    found = {}
+    for edge, origin in origins(trace).items():
+        axes, sources = (None, None) if origin is None else (origin.axes, origin.sources)
+        column = None if sources is None else packer.column(sources.ravel(), "i4")
+        found[edge] = OriginEntry(None if axes is None else list(axes), 0 if sources is None else int(sources.shape[1]), column)
+    return found
+
+
 def _findings(trace: Trace) -> list[FindingEntry]:
     try:
         found = trace.findings()
@@ -314,6 +342,7 @@ def _built_with(trace: Trace, report: CheckReport | None, note: str) -> bytes:
         value_max=scale.value,
         gradient_max=scale.gradient,
         formulas=_formulas(trace, packer),
+        origins=_origins(trace, packer),
         findings=_findings(trace),
         verdicts=_verdicts([] if report is None else _worst(report), packer),
         check_kind="" if report is None else report.kind,

@@ -140,3 +140,26 @@ def test_two_frames_of_one_record_are_changed_apart(open_notebook):
     expect(first.get_by_role("group", name="Changes")).to_contain_text("b[2]: 1 → 2")
     expect(second.get_by_role("group", name="Changes")).to_be_hidden()
     wait_until(lambda: entry(second, "b[2]").get_attribute("aria-label") == "b[2] is 1", "the other frame", 5)
+
+
+def test_parts_of_a_large_array_come_from_the_kernel(open_notebook):
+    code = "import numpy as np, tensorviz as tv\nx = tv.tensor(np.arange(12000.0).reshape(100, 120), requires_grad=True)\n(x * x).sum().backward()"
+    book = open_notebook([code])
+    book.run_all()
+    stepper = book.debugger()
+    expect(stepper.locator(".tv-link")).to_have_text("live")
+    select(stepper, "leaf x (100, 120)")
+    field = stepper.get_by_role("textbox", name="Part of x (100, 120)")
+    expect(field).to_have_value("[:6, :8]")
+    field.press("Enter")
+    expect(stepper.get_by_role("table", name="x[:6, :8] (6, 8)")).to_contain_text("607")
+    field.fill("[99, -3:]")
+    field.press("Enter")
+    expect(stepper.get_by_role("table", name="x[99, -3:] (3,)")).to_contain_text("11999")
+    field.fill("[100]")
+    field.press("Enter")
+    expect(stepper.get_by_text("'[100]' is no index of shape (100, 120)")).to_be_visible()
+    book.restart_kernel()
+    expect(stepper.locator(".tv-link")).to_have_text("offline")
+    stepper.get_by_role("button", name="Show", exact=True).click()
+    expect(stepper.get_by_text("The kernel is gone: run the cell again")).to_be_visible()

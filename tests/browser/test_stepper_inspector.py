@@ -147,3 +147,78 @@ def test_a_long_line_is_scrolled_to_its_expression(show):
     mark, pane = strip.locator("mark").bounding_box(), strip.bounding_box()
     assert pane["x"] + 40 <= mark["x"]
     assert mark["x"] + mark["width"] <= pane["x"] + pane["width"]
+
+
+def product() -> Trace:
+    X = tv.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+    W = tv.tensor([[0.5, -1.0], [0.25, 2.0], [-0.75, 1.5]], requires_grad=True)
+    b = tv.tensor([0.125, 0.5], requires_grad=True)
+    h = X @ W
+    L = ((h + b) ** 2).sum()
+    return L.backward()
+
+
+def look(stepper: Locator, node: str, entry: str) -> None:
+    """Select a node, and focus one of its entries."""
+    stepper.get_by_label("Computation graph").get_by_role("button", name=re.compile(f"^{node}")).first.focus()
+    stepper.page.keyboard.press("Enter")
+    stepper.get_by_role("gridcell", name=re.compile(f"^{re.escape(entry)} is")).focus()
+
+
+def test_an_entry_shows_where_it_came_from_and_where_it_goes(show):
+    trace = product()
+    stepper = show(trace, step=len(trace.steps) - 1)
+    panel = stepper.get_by_role("tabpanel")
+    look(stepper, "matmul h", "h[0, 1]")
+    for link in ("X[0, :]", "W[:, 1]", "(h + b)[0, 1]"):
+        expect(panel.get_by_role("button", name=link, exact=True)).to_be_visible()
+    ringed = stepper.locator(".tv-graph .tv-linked")
+    expect(ringed).to_have_count(3 + 3 + 1 + 1)
+    panel.get_by_role("button", name="W[:, 1]", exact=True).click()
+    look(stepper, "leaf b", "b[0]")
+    expect(panel.get_by_role("button", name="(h + b)[:, 0]", exact=True)).to_be_visible()
+
+
+def test_the_numbers_of_the_entry_that_is_looked_at_are_put_in(show):
+    trace = product()
+    stepper = show(trace, step=len(trace.steps) - 1)
+    panel = stepper.get_by_role("tabpanel")
+    g = trace.node("h").cotangent
+    look(stepper, "leaf W", "∂W[2, 0]")
+    words = panel.locator(".tv-entry .tv-put")
+    expect(words).to_contain_text(f"3 · {('(−' + format(-g[0, 0], 'g') + ')') if g[0, 0] < 0 else format(g[0, 0], 'g')}")
+    look(stepper, "leaf b", "∂b[1]")
+    expect(words).to_contain_text(f"= {format(trace.node('b').cotangent[1], 'g')}")
+    expect(panel.get_by_role("button", name="∂(h + b)[:, 1]", exact=True)).to_be_visible()
+
+
+def test_a_saved_value_says_until_when_it_is_needed_and_the_pass_how_much_it_holds(show):
+    trace = product()
+    stepper = show(trace)
+    stepper.get_by_label("Computation graph").get_by_role("button", name=re.compile("^matmul h")).focus()
+    stepper.page.keyboard.press("Enter")
+    stepper.get_by_role("tab", name="Saved values").click()
+    panel = stepper.get_by_role("tabpanel")
+    pull = next(k for k, s in enumerate(trace.steps) if s.kind == "pull" and trace.nodes[s.node].name == "h")
+    expect(panel).to_contain_text(f"48 B, needed by h; for the last time at step {pull + 1}")
+    chart = panel.get_by_role("img", name=re.compile("^bytes held at each of"))
+    # saved: X and W, 48 B each, and h + b with its exponent, 32 B and 8 B; a gradient of 8 B has arrived
+    expect(chart).to_have_accessible_name(re.compile(r"now 136 B of saved values and 8 B of gradients"))
+    panel.get_by_role("button", name=f"step {pull + 1}", exact=True).first.click()
+    expect(stepper).to_have_attribute("data-step", str(pull))
+    stepper.get_by_role("button", name="Next step", exact=True).click()
+    expect(chart).to_have_accessible_name(re.compile("now 0 B of saved values"))
+
+
+def test_the_scale_can_be_logarithmic_and_shows_what_falls_off_it(show):
+    x = tv.tensor([1.0, 1e-3, 1e-9, 0.0], requires_grad=True)
+    stepper = show((x * 2.0).sum().backward())
+    look(stepper, "leaf x", "x[1]")
+    cells = stepper.get_by_role("grid", name="value (4,)").get_by_role("gridcell")
+    before = cells.nth(1).evaluate("e => getComputedStyle(e).backgroundColor")
+    log = stepper.get_by_role("button", name="log scale")
+    log.click()
+    expect(log).to_have_attribute("aria-pressed", "true")
+    assert cells.nth(1).evaluate("e => getComputedStyle(e).backgroundColor") != before
+    expect(cells.nth(2)).to_have_attribute("data-special", "clipped")
+    expect(cells.nth(3)).not_to_have_attribute("data-special", "clipped")

@@ -1,6 +1,6 @@
 /** The stepper that is shown: of the recorded run, or of one with something changed. What a person has set outlives the change. */
 import { checkOf, type CheckMessage } from "./check";
-import { Kernel, NOTHING, type Changes } from "./kernel";
+import { Kernel, NOTHING, type Changes, type Reply } from "./kernel";
 import type { Store } from "./state";
 import { stepper, type Options, type Stepper } from "./stepper";
 import { decode, gunzip, type Recording } from "./wire";
@@ -18,8 +18,10 @@ export interface Memory {
   /** The findings were looked at. */
   warned: boolean;
   pick: Pick | null;
-  /** Each array on a scale of its own ends, instead of that of the whole pass. */
-  scale: "whole" | "own" | "log";
+  /** Tints by powers of ten. */
+  log: boolean;
+  /** Parts of large arrays that were loaded, by the array's name. */
+  readonly parts: Map<string, { readonly index: string; readonly reply: Reply }>;
 }
 
 export interface Session {
@@ -33,10 +35,12 @@ export interface Session {
   reset(): void;
   /** Say something to the person, under the tabs; the inspector takes this over. */
   tell(words: string): void;
+  /** Draw the inspector anew; the inspector takes this over, too. */
+  again(): void;
 }
 
 export function session(recorded: Recording, kernel = new Kernel()): Session {
-  const memory: Memory = { tab: "Node", warned: false, pick: null, scale: "whole" };
+  const memory: Memory = { tab: "Node", warned: false, pick: null, log: false, parts: new Map() };
   return {
     kernel,
     memory,
@@ -45,6 +49,7 @@ export function session(recorded: Recording, kernel = new Kernel()): Session {
     change: () => Promise.resolve(""),
     reset: () => {},
     tell: () => {},
+    again: () => {},
   };
 }
 
@@ -67,6 +72,7 @@ export function bench(
   let wanted = 0;
   const open = (rec: Recording, made: Changes) => {
     changes = made;
+    base.memory.parts.clear();
     const step = store.now.step;
     const inside = view?.element.contains(document.activeElement);
     view?.destroy();

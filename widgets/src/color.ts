@@ -11,8 +11,17 @@ export function strength(value: number, largest: number, sharp = SHARP): number 
   return Math.round(t * STRONGEST);
 }
 
+export const DECADES = 6; // of the log scale: what is a millionth of the largest has no tint left
+
+/** The same on a log scale: each power of ten is one step. */
+export function logStrength(value: number, largest: number): number {
+  if (!Number.isFinite(value) || value === 0 || largest <= 0) return 0;
+  const t = 1 + Math.log10(Math.min(1, Math.abs(value) / largest)) / DECADES;
+  return Math.round(Math.max(0, t) * STRONGEST);
+}
+
 /** The CSS colour of a cell, in tokens, so that it follows the theme. */
-export function tint(kind: Kind, value: number, largest: number): string {
+export function tint(kind: Kind, value: number, largest: number, log = false): string {
   const hue = `--tv-${kind === "value" ? "v" : "g"}${value >= 0 ? "pos" : "neg"}`;
-  return `color-mix(in srgb, var(${hue}) ${strength(value, largest)}%, var(--tv-cell0))`;
+  return `color-mix(in srgb, var(${hue}) ${(log ? logStrength : strength)(value, largest)}%, var(--tv-cell0))`;
 }

@@ -139,6 +139,13 @@ export interface FormulaTable {
   readonly result: ColumnEntry;
 }
 
+/** Where the entries of a result come from in one operand; neither form where it is not known. */
+export interface OriginEntry {
+  readonly axes: number[] | null;
+  readonly width: number;
+  readonly sources: ColumnEntry | null;
+}
+
 /** What the stepper shows beside the record. */
 export interface ViewEntry {
   readonly title: string;
@@ -146,6 +153,7 @@ export interface ViewEntry {
   readonly value_max: number;
   readonly gradient_max: number;
   readonly formulas: FormulaTable;
+  readonly origins: Record<string, OriginEntry> | null;
   readonly findings: FindingEntry[];
   readonly verdicts: VerdictTable;
   readonly check_kind: string;

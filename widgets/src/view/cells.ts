@@ -1,5 +1,5 @@
 /** An array as numbered heat cells, as a small picture, or as figures. */
-import { strength, tint, type Kind } from "../color";
+import { DECADES, strength, tint, type Kind } from "../color";
 import { h, type Child } from "../dom";
 import { cells as words, count, number, shape, stats } from "../format";
 import type { ArrayView, Recording } from "../wire";
@@ -25,6 +25,14 @@ export function largest(rec: Recording, kind: Kind): number {
   return kind === "value" ? rec.header.view.value_max : rec.header.view.gradient_max;
 }
 
+/** The records whose cells are on a log scale. */
+const logged = new WeakSet<Recording>();
+
+export function scaleBy(rec: Recording, log: boolean): void {
+  if (log) logged.add(rec);
+  else logged.delete(rec);
+}
+
 /** One heat cell. */
 export function cell(
   rec: Recording,
@@ -39,7 +47,11 @@ export function cell(
     { class: value === 0 ? "tv-zero" : null, "data-special": odd, title: String(value), ...more },
     word,
   );
-  if (!odd) td.style.background = tint(kind, value, largest(rec, kind));
+  const log = logged.has(rec);
+  const top = largest(rec, kind);
+  if (!odd) td.style.background = tint(kind, value, top, log);
+  // Below the end of the log scale: not zero, though it has no tint.
+  if (log && value !== 0 && Math.abs(value) < top / 10 ** DECADES) td.setAttribute("data-special", "clipped");
   return td;
 }
 

@@ -8,6 +8,7 @@ import { array, fits, grid } from "./cells";
 import { change, changeable } from "./changes";
 import type { Context } from "./context";
 import { position, wrapped } from "./formula";
+import { slice } from "./slice";
 
 /** What the rest of the inspector does with an entry that is looked at; null: with none. */
 export type Look = (pick: Pick | null) => void;
@@ -23,14 +24,18 @@ export const keyOf = (pick: Pick) => `${pick.node}:${pick.what}:${pick.position}
 /** The name of an entry: `W[0, 1]`, `∂W[0, 1]`. */
 export function entryName(rec: Recording, { node, what, position: at }: Pick): string {
   const entry = rec.header.nodes[node];
-  return `${what === "gradient" ? "∂" : ""}${wrapped(shortTitle(rec, node, 20))}${position(at, entry?.shape ?? [])}`;
+  return `${entryTitle(rec, node, what)}${position(at, entry?.shape ?? [])}`;
 }
+
+const entryTitle = (rec: Recording, id: number, what: Pick["what"]) =>
+  (what === "gradient" ? "∂" : "") + wrapped(shortTitle(rec, id, 20));
 
 /** The array of one node, in full where it can be read; then every entry can be focused, and says what it is. */
 export function entries(context: Context, id: number, what: Pick["what"], view: ArrayView, label: string, look: Look) {
   const { rec, session } = context;
   const kind = what === "value" ? "value" : "gradient";
-  if (!fits(view)) return array(rec, kind, view, label);
+  if (!fits(view))
+    return h("div", {}, array(rec, kind, view, label), slice(context, kind, view, entryTitle(rec, id, what)));
   const { memory } = session;
   const mine = memory.pick?.node === id && memory.pick.what === what ? memory.pick.position : -1;
   const pickOf = (td: Element | null): Pick | null => {

@@ -1,19 +1,56 @@
-/** One entry of an array: its number in full, and where it came from and goes to. */
+/** One entry of an array: its number in full, how it was computed, and where it came from and goes to. */
 import type { Pick } from "../bench";
-import { h, replace } from "../dom";
+import { h, replace, type Child } from "../dom";
+import { cameFrom, indexOf, wentTo, type Linked } from "../links";
+import { shortTitle } from "../step";
+import { worked } from "../worked";
 import { changeable } from "./changes";
 import type { Context } from "./context";
 import { edit, entryName, keyOf, numbersOf, type Look } from "./entries";
+import { runs, wrapped } from "./formula";
 
-/** A box below the arrays, and the function that fills it. */
+const FEW = 3; // shares whose sums are written out
+
+/** A box below the arrays, and the function that fills it and marks the linked entries in the picture. */
 export function entryBox(context: Context, id: number): { element: HTMLElement; look: Look } {
   const element = h("div", { class: "tv-entry" });
+  let shown = "";
   const look: Look = (pick) => {
-    if (!pick || pick.node !== id) replace(element);
-    else replace(element, ...about(context, pick));
+    const mine = pick?.node === id ? pick : null;
+    const key = mine ? keyOf(mine) : "";
+    if (key === shown) return;
+    shown = key;
+    replace(element, ...(mine ? about(context, mine) : []));
+    mark(element, mine, mine ? [...before(context, mine), ...after(context, mine)] : []);
   };
-  look(context.session.memory.pick);
+  const { pick } = context.session.memory;
+  // At once where it is already there to be read; the picture is marked when somebody looks.
+  if (pick?.node === id) replace(element, ...about(context, pick));
   return { element, look };
+}
+
+/** What an entry came from. A gradient comes the other way: from the results that its value went into. */
+function before({ rec }: Context, { node, what, position }: Pick): Linked[] {
+  return what === "value" ? cameFrom(rec, node, position) : carrying(rec, wentTo(rec, node, position));
+}
+
+function after({ rec }: Context, { node, what, position }: Pick): Linked[] {
+  return what === "value" ? wentTo(rec, node, position) : carrying(rec, cameFrom(rec, node, position));
+}
+
+const carrying = (rec: Context["rec"], links: Linked[]) =>
+  links.filter((link) => (rec.header.nodes[link.node]?.cotangent ?? -1) >= 0);
+
+/** Ring the linked entries where the picture shows them one by one. */
+function mark(element: Element, pick: Pick | null, links: Linked[]): void {
+  const root = element.closest(".tensorviz");
+  for (const old of root?.querySelectorAll(".tv-linked") ?? []) old.classList.remove("tv-linked");
+  if (!root || !pick) return;
+  const group = pick.what === "value" ? "data-value" : "data-total";
+  for (const { node, positions } of [...links, { node: pick.node, positions: [pick.position] }]) {
+    const cells = root.querySelectorAll(`.tv-graph [${group}="${node}"] .tv-cell`);
+    for (const position of positions ?? []) cells[position]?.classList.add("tv-linked");
+  }
 }
 
 function about(context: Context, pick: Pick): HTMLElement[] {
@@ -26,6 +63,11 @@ function about(context: Context, pick: Pick): HTMLElement[] {
     cell?.focus();
     edit(context, cell, pick);
   };
+  const row = (word: string, links: Linked[]) =>
+    links.length > 0 && [
+      h("dt", {}, word),
+      h("dd", {}, ...links.flatMap((link) => [linkTo(context, link, pick), " "])),
+    ];
   return [
     h(
       "p",
@@ -34,8 +76,44 @@ function about(context: Context, pick: Pick): HTMLElement[] {
       h("span", { class: "tv-mono" }, ` = ${String(value).replace("-", "−")}`),
       " ",
       refused
-        ? h("small", { class: "tv-dim" }, refused)
+        ? h("small", { class: "tv-dim" }, context.session.kernel.live ? refused : "Without a kernel it stays as it is.")
         : h("button", { type: "button", class: "tv-quiet", onclick: change }, "Change…"),
     ),
+    ...sums(context, pick),
+    h(
+      "dl",
+      { class: "tv-rows" },
+      ...[row("comes from", before(context, pick)), row("goes into", after(context, pick))].flatMap((r) => r || []),
+    ),
   ];
+}
+
+function linkTo({ rec, select }: Context, { node, positions }: Linked, pick: Pick): Child {
+  const name = `${pick.what === "gradient" ? "∂" : ""}${wrapped(shortTitle(rec, node, 16))}`;
+  const where = positions === null ? " (where is not known)" : indexOf(positions, rec.header.nodes[node]?.shape ?? []);
+  return h("button", { type: "button", class: "tv-quiet tv-mono", onclick: () => select(node) }, name + where);
+}
+
+/** Of a gradient: each share that has arrived, with the numbers of this entry put in. */
+function sums({ rec, steps, store }: Context, { node, what, position }: Pick): HTMLElement[] {
+  if (what !== "gradient") return [];
+  const arrived = steps.total(node, store.now.step)?.shares ?? 0;
+  const shares = (rec.header.nodes[node]?.shares ?? []).slice(0, arrived);
+  return shares.slice(0, FEW).flatMap((share) => {
+    const found = worked(rec, share, position);
+    if (!found) return [];
+    const from = shortTitle(rec, rec.share.consumer[share] ?? -1, 14);
+    const result = h("b", { class: "tv-g" }, found.result);
+    const many = shares.length > 1;
+    return [
+      h(
+        "p",
+        { class: "tv-formula tv-put" },
+        many && h("small", {}, `from ${from}: `),
+        ...runs(found.pieces),
+        " = ",
+        result,
+      ),
+    ];
+  });
 }

@@ -3,7 +3,8 @@ import { checkOf } from "../check";
 import { h, replace, type Child } from "../dom";
 import { number, shape } from "../format";
 import { expressionOf, shortTitle } from "../step";
-import { array } from "./cells";
+import { array, scaleBy } from "./cells";
+import { scaleChoice } from "./scale";
 import type { Context, Pane } from "./context";
 import { alarm, findingsOf, findingsPane, severity } from "./findings";
 import { changesBar } from "./changes";
@@ -105,6 +106,9 @@ export function inspector(context: Context): Pane {
       const { step } = store.now;
       const key = `${tab}|${id}|${step}|${checkOf(rec).version}`;
       if (key === shown) return;
+      // Somebody writes a number: verdicts that arrive meanwhile can wait.
+      const writing = panel.contains(document.activeElement) && document.activeElement instanceof HTMLInputElement;
+      if (writing && shown.startsWith(`${tab}|${id}|${step}|`)) return;
       const sameNode = shown.startsWith(`${tab}|${id}|`);
       shown = key;
       const total = rec.header.nodes[id]?.shares.length ?? 0;
@@ -124,16 +128,20 @@ export function inspector(context: Context): Pane {
         button.tabIndex = on ? 0 : -1;
       }
       const focused = panel.contains(document.activeElement) ? document.activeElement?.getAttribute("data-cell") : null;
+      scaleBy(rec, memory.log);
       replace(panel, ...content(id));
       if (focused) panel.querySelector<HTMLElement>(`[data-cell="${focused}"]`)?.focus({ preventScroll: true });
       // Reading a scroll position makes the browser lay the page out at once, so it is only done where somebody scrolled.
       if (scrolled > 0) panel.scrollTop = sameNode ? scrolled : 0;
     },
   };
-  context.session.kernel.on(() => {
+  panel.addEventListener("focusout", () => requestAnimationFrame(() => pane.update()));
+  const again = () => {
     shown = "";
     pane.update();
-  });
+  };
+  context.session.kernel.on(again);
+  context.session.again = again;
   return pane;
 }
 
@@ -198,6 +206,7 @@ function nodePane(context: Context, id: number): Child[] {
     parts.push(h("section", {}, entries(context, id, "value", value, "value", about.look)));
   if (!scalar && total?.array)
     parts.push(h("section", {}, entries(context, id, "gradient", total.array, so, about.look)));
+  if (!scalar) parts.push(scaleChoice(context));
   parts.push(about.element);
   if (node.kind === "detached")
     parts.push(

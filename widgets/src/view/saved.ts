@@ -3,8 +3,9 @@ import { h, s } from "../dom";
 import { bytesOf, heldBy } from "../held";
 import { shortTitle } from "../step";
 import type { Recording } from "../wire";
-import { array } from "./cells";
+import { array, fits } from "./cells";
 import type { Context } from "./context";
+import { slice } from "./slice";
 
 const [WIDTH, HEIGHT] = [420, 64];
 const FEW = 3; // readers that are named
@@ -46,6 +47,7 @@ export function savedPane(context: Context): HTMLElement {
             "div",
             {},
             array(rec, "value", rec.array(index), name),
+            fits(rec.array(index)) ? null : part(context, index, name),
             h("p", { class: "tv-dim tv-small" }, `${from(name)} · `, ...life(context, index)),
           ),
         ),
@@ -53,6 +55,11 @@ export function savedPane(context: Context): HTMLElement {
     }),
     memory(context),
   );
+}
+
+function part(context: Context, index: number, name: string) {
+  const view = context.rec.array(index);
+  return view && slice(context, "value", view, name);
 }
 
 /** Who needs a value, until when, and whether that is over. */
