@@ -8,7 +8,10 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tensorviz.arguments import one_of
+from tensorviz.checks.report import CheckReport, single
 from tensorviz.checks.runs import RunComparison, compare
 from tensorviz.checks.subject import agrees
 from tensorviz.errors import OptionError, OptionTypeError, RecordError
@@ -17,7 +20,6 @@ from tensorviz.teaching.sweep import Mistake, Place, Sweep, title
 from tensorviz.trace import Trace, TraceData, TraceNode
 
 if TYPE_CHECKING:
-    from tensorviz.checks.report import CheckReport
     from tensorviz.widgets.pair import Pair
 
 
@@ -116,14 +118,19 @@ class BuggyTrace(Trace):
 
     @cached_property
     def changed(self) -> tuple[TraceNode, ...]:
-        """The nodes whose gradient, or ``.grad``, is not that of the right run."""
+        """The nodes whose gradient, or ``.grad``, is not that of the right run. None for a gradient of zeros is no change, unless the pass stopped."""
         mine = {step.node: step.after for step in self.data.steps if step.kind == "leaf"}
         theirs = {step.node: step.after for step in self.right.data.steps if step.kind == "leaf"}
         return tuple(
             n
             for n, r in zip(self.nodes, self.right.nodes, strict=True)
-            if not (_same(n.cotangent, r.cotangent) and _same(mine.get(n.id), theirs.get(n.id)))
+            if not (self._same(n.cotangent, r.cotangent) and self._same(mine.get(n.id), theirs.get(n.id)))
         )
+
+    def _same(self, mine: Any, right: Any) -> bool:
+        if mine is None or right is None:
+            return mine is right or (mine is None and self.error is None and not np.any(right))
+        return agrees(mine, right)
 
     @property
     def changes(self) -> bool:
@@ -150,9 +157,21 @@ class BuggyTrace(Trace):
         return f"{self.bug} at {where} {' and '.join(parts)}.{step}{stopped}"
 
     def check(self, **options: Any) -> CheckReport:
-        """As :meth:`Trace.check`; a note of the report says what the mistake does here, or that it changes nothing."""
+        """As :meth:`Trace.check`; a note of the report says what the mistake does here, or that it changes nothing.
+
+        A pass that could not finish is a mismatch in any case, also where what it did not send is zero.
+        """
         report = super().check(**options)
-        report.notes = (*report.notes, self.headline)
+        notes = (*report.notes, self.headline)
+        if self.error is not None:
+            at = self.at[0]
+            stopped = single(at, "local", None, title(self.nodes[at]), "mismatch", f"the pass stopped here: {self.error}")
+            text = report.blame_text or f"The pass stopped at the rule of {title(self.nodes[at])}, node {at}: {self.error}."
+            blame = at if report.blame is None else report.blame
+            self.report = report = CheckReport([*report.blocks, stopped], blame=blame, blame_text=text, subject=report.subject)
+        elif self.changes and report.ok:
+            notes = (*notes, "The check does not see it, for the change is smaller than its tolerance.")
+        report.notes = notes
         return report
 
     # ---- beside the right run ----------------------------------------------------------------------------------
@@ -211,12 +230,6 @@ class BuggyTrace(Trace):
 
     def __repr__(self) -> str:
         return f"<{super().__repr__()}, with {self.bug}>"
-
-
-def _same(a: Any, b: Any) -> bool:
-    if a is None or b is None:
-        return a is b
-    return agrees(a, b)
 
 
 def _listed(words: list[str]) -> str:

@@ -165,6 +165,54 @@ def test_a_detached_value_gets_nothing_and_neither_does_what_it_was_made_of():
     assert "no share was sent" in wrong.check().worst.reason
 
 
+def test_a_share_of_zeros_that_is_lost_changes_nothing():
+    x = tv.tensor([-1.0, -2.0], requires_grad=True)
+    h = x * 3.0
+    wrong = (tv.relu(h).sum() + x.sum()).backward().with_bug("detached", node="h")
+    assert wrong.node("h").cotangent is None and not wrong.changes and "changes nothing here" in wrong.headline
+    assert wrong.check().ok
+
+
+def test_a_pass_that_stopped_is_red_even_where_what_it_did_not_send_is_zero():
+    a, b = tv.tensor([[2.0]], requires_grad=True), tv.tensor([1.0], requires_grad=True)
+    wrong = np.maximum(a, b).sum().backward().with_bug("no-unbroadcast")
+    report = wrong.check()
+    assert wrong.error and report.kind == "mismatch" and report.blame in wrong.at
+    assert "The pass stopped at the rule of" in report.blame_text and wrong.report is report
+
+
+def test_a_change_below_the_tolerance_of_the_check_is_said_to_be_so():
+    wrong = gates().with_bug("stale-saved")
+    assert wrong.check().kind == "mismatch"
+    report = wrong.check(rtol=10.0)
+    assert report.ok and "smaller than its tolerance" in report.notes[-1]
+
+
+def test_a_long_chain_takes_no_longer_than_its_steps():
+    x = tv.tensor(1.0, requires_grad=True)
+    y = x
+    for _ in range(500):
+        y = np.sin(y)
+    trace = y.backward()
+    for name in NAMES:
+        assert trace.with_bug(name).headline
+
+
+def test_a_wrong_run_is_shown_beside_the_right_one_or_alone(tmp_path):
+    wrong = bias().with_bug("wrong-axes")
+    shown = wrong.show()
+    assert (shown.a, shown.b) == (wrong.right, wrong) and shown.names == ("the right engine", "with wrong-axes")
+    assert shown._start["step"] == wrong.comparison.first.steps[0] and shown._beside["step"] == wrong.parts_at
+    assert not wrong.report.ok and wrong.right.report.ok
+    assert wrong.to_html(tmp_path / "both.html", step=2) == (tmp_path / "both.html").read_text("utf-8")
+    assert wrong.show(alone=True, step=1).step == 1
+    assert len(wrong.to_html(alone=True)) < len(wrong.to_html())
+    with pytest.raises(OptionError, match="two linked steppers take step= and theme=, got speed"):
+        wrong.show(speed=2)
+    with pytest.raises(OptionError, match="alone=True takes them all"):
+        wrong.to_html(title="x")
+
+
 def test_by_default_a_detached_value_leaves_something_of_the_pass():
     wrong = mlp().with_bug("detached")
     assert any(n.is_leaf and n.cotangent is not None for n in wrong.nodes)

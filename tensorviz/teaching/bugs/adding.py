@@ -10,6 +10,9 @@ import numpy as np
 from tensorviz.teaching.sweep import Mistake, Place, Sweep, said, symbol, title
 from tensorviz.trace import Array, Step
 
+_TRIED = 64
+"""Places that are tried for one that leaves something of the pass, so that a long chain takes no longer."""
+
 
 def _forks(sweep: Sweep) -> list[Place]:
     """The nodes at which something is added, in the order in which their second share arrives."""
@@ -171,7 +174,7 @@ class Detached(Mistake):
     def preferred(self, sweep: Sweep, places: Sequence[Place]) -> Place:
         """The first place where something is left of the pass: a cut just below the root would leave nothing to see."""
         leaves = [n.id for n in sweep.nodes if n.is_leaf and n.shares]
-        for place in places:
+        for place in places[:_TRIED]:
             if any(_reached(sweep, leaf, place.node) for leaf in leaves):
                 return place
         return places[0]
