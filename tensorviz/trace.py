@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -29,6 +31,20 @@ StepKind = Literal["seed", "pull", "unbroadcast", "accumulate", "leaf"]
 NodeKind = Literal["leaf", "parameter", "constant", "detached", "op"]
 
 SCHEMA_VERSION = 1
+
+
+@contextmanager
+def uncollected() -> Generator[None, None, None]:
+    """While many objects are made and none becomes garbage: without the cycle collector, which would search them again and again as they grow in number."""
+    paused = gc.isenabled()
+    if paused:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if paused:
+            gc.enable()
+
 
 _building = threading.RLock()
 """Held while a trace is built at its first look; two threads may look at once."""
@@ -224,7 +240,8 @@ class Trace:
         """Every step of the pass, in the order performed, each with its caption."""
         from tensorviz.views.captions import captioned
 
-        return captioned(self.data)
+        with uncollected():
+            return captioned(self.data)
 
     @property
     def roots(self) -> tuple[int, ...]:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from tensorviz.arguments import file, shown
 from tensorviz.errors import RecordError
-from tensorviz.trace import SCHEMA_VERSION, Array, NodeKind, Share, Source, Step, StepKind, Trace, TraceData, TraceNode, validate
+from tensorviz.trace import SCHEMA_VERSION, Array, NodeKind, Share, Source, Step, StepKind, Trace, TraceData, TraceNode, uncollected, validate
 
 MAGIC = b"\x89TVZ\r\n\x1a\n"
 """As in PNG: a byte over 127, a name, and line ends that a text-mode transfer would spoil."""
@@ -358,7 +358,8 @@ def header_parts(trace: Trace, packer: Packer) -> dict[str, Any]:
 def dumps(trace: Trace) -> bytes:
     """The trace as one container, every array in full and in its own dtype, with what its latest check found."""
     packer = Packer()
-    parts = header_parts(trace, packer)
+    with uncollected():
+        parts = header_parts(trace, packer)
     return packer.close(FileHeader(**parts, arrays=packer.table(), report=_report(trace, packer)))
 
 

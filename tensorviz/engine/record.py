@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import gc
 import inspect
 import linecache
 import re
@@ -22,7 +21,7 @@ from tensorviz.engine.graph import Again, Node, new_uid
 from tensorviz.engine.op import Op, defaults_of
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import grown_axes, unbroadcast
-from tensorviz.trace import Array, NodeKind, Share, Source, Step, TraceData, TraceNode
+from tensorviz.trace import Array, NodeKind, Share, Source, Step, TraceData, TraceNode, uncollected
 from tensorviz.trace import Trace as Trace
 
 Write = tuple[Node, Array | None]
@@ -56,14 +55,8 @@ class Pass:
 
     def build(self) -> TraceData:
         """The record: every node, share and step of the pass. No garbage is made, so the cycle collector need not search the growing record."""
-        paused = gc.isenabled()
-        if paused:
-            gc.disable()
-        try:
+        with uncollected():
             return self._build()
-        finally:
-            if paused:
-                gc.enable()
 
     def order(self) -> tuple[list[Node], dict[Node, int]]:
         """The nodes of the record, oldest first, and the id of every node of the graph in it."""

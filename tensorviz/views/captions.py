@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -68,7 +67,8 @@ def captioned(data: TraceData) -> tuple[Step, ...]:
     for step in data.steps:
         if step.kind == "accumulate":
             arrived[step.node] += 1
-        steps.append(replace(step, caption=caption(data, step, arrived[step.node], sent.get(step.node, []), _worst_of(born.get(step.node, ())))))
+        told = caption(data, step, arrived[step.node], sent.get(step.node, []), _worst_of(born.get(step.node, ())))
+        steps.append(Step(step.kind, step.node, step.share, step.before, step.after, told))
     return tuple(steps)
 
 
