@@ -164,18 +164,20 @@ def _seeds(nodes: Sequence[Node], roots: Sequence[Tensor], gradients: Sequence[A
 def reachable(roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     """The nodes that a gradient reaches from the roots: results, newest first, and leaves, oldest first."""
     seen = set(roots)
-    found = list(seen)
-    add, push = seen.add, found.append
-    for node in found:  # grows
+    ops = [n for n in seen if n.op is not None]
+    leaves = [n for n in seen if n.op is None]
+    add, push = seen.add, ops.append
+    for node in ops:  # grows
         for n in node.inputs:
             if n.requires_grad and n not in seen:
                 add(n)
-                push(n)
-    found.sort(key=_uid, reverse=True)
-    ops = [n for n in found if n.op is not None]
-    if len(ops) == len(found):
-        return ops, []
-    return ops, [n for n in reversed(found) if n.op is None]
+                if n.op is None:
+                    leaves.append(n)
+                else:
+                    push(n)
+    ops.sort(key=_uid, reverse=True)
+    leaves.sort(key=_uid)
+    return ops, leaves
 
 
 LARGE = 4096
@@ -203,8 +205,9 @@ def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, 
             error.add_note(f"raised by the backward rule of {describe(node)}")
             raise
         inputs = node.inputs
-        if len(shares) != len(inputs):
-            raise RuleError(f"the backward rule of {describe(node)} returned {len(shares)} gradient(s) for {len(inputs)} operand(s)")
+        count = len(inputs)
+        if len(shares) != count:
+            raise RuleError(f"the backward rule of {describe(node)} returned {len(shares)} gradient(s) for {count} operand(s)")
         if not node.same:
             for slot, share in enumerate(shares):
                 if share is not None:
@@ -220,7 +223,7 @@ def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, 
                         elif share.size > HUGE:
                             shares = (*shares[:slot], Again(None), *shares[slot + 1 :])
                     totals[inp] = totals[inp] + fitted if inp in totals else fitted
-        elif len(inputs) == 2:  # written out: a loop over two costs as much again as what it does
+        elif count == 2:  # written out: a loop over two costs as much again as what it does
             inp, other = inputs
             share, second = shares
             if share is not None:

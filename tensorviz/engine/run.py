@@ -241,8 +241,10 @@ def _fast(op: Op, slow: Callable[[Any, Any], Any], *, reflected: bool) -> Callab
             value = None
         if type(value) is _FLOAT:
             same = (type(x) is _FLOAT or not a.requires_grad) and (type(y) is _FLOAT or not b.requires_grad)
-        elif type(value) is _ARRAY and (value.dtype is _DOUBLE or value.dtype.kind == "f"):
+        elif type(value) is _ARRAY:
             dtype = value.dtype
+            if dtype is not _DOUBLE and dtype.kind != "f":
+                return slow(self, other)
             if value.size > HUGE:
                 same = False
             elif exact is not None and exact(x, y):
