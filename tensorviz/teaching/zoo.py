@@ -118,18 +118,18 @@ class BuggyTrace(Trace):
 
     @cached_property
     def changed(self) -> tuple[TraceNode, ...]:
-        """The nodes whose gradient, or ``.grad``, is not that of the right run. None for a gradient of zeros is no change, unless the pass stopped."""
+        """The nodes whose gradient, or ``.grad``, is not that of the right run. Shares of zeros that were not sent are no change, unless the pass stopped."""
         mine = {step.node: step.after for step in self.data.steps if step.kind == "leaf"}
         theirs = {step.node: step.after for step in self.right.data.steps if step.kind == "leaf"}
         return tuple(
             n
             for n, r in zip(self.nodes, self.right.nodes, strict=True)
-            if not (self._same(n.cotangent, r.cotangent) and self._same(mine.get(n.id), theirs.get(n.id)))
+            if not (self._same(n.cotangent, r.cotangent, r) and self._same(mine.get(n.id), theirs.get(n.id), r))
         )
 
-    def _same(self, mine: Any, right: Any) -> bool:
+    def _same(self, mine: Any, right: Any, node: TraceNode) -> bool:
         if mine is None or right is None:
-            return mine is right or (mine is None and self.error is None and not np.any(right))
+            return mine is right or (mine is None and self.error is None and not any(np.any(s.value) for s in node.shares))
         return agrees(mine, right)
 
     @property
