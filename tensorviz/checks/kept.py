@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorviz.checks.differences import CODE, VERDICTS, Ruler
 from tensorviz.checks.report import Block, CheckReport
+from tensorviz.errors import RecordError
 
 SCOPES = ("local", "sum", "global", "function")
 
@@ -45,7 +46,7 @@ def told(report: CheckReport, column: Column) -> dict[str, Any]:
 
 
 def read(entry: dict[str, Any], column: Callable[[Any], list[Any]], nodes: int) -> CheckReport:
-    """The report that :func:`told` wrote. Raises ValueError, KeyError or TypeError where it is none."""
+    """The report that :func:`told` wrote. Raises RecordError, KeyError or TypeError where it is none."""
     blocks = []
     for b in entry["blocks"]:
         where = tuple(int(i) for i in column(b["where"]))
@@ -54,12 +55,12 @@ def read(entry: dict[str, Any], column: Callable[[Any], list[Any]], nodes: int) 
         shape, counts = tuple(int(n) for n in b["shape"]), {str(k): int(v) for k, v in b["counts"].items()}
         reasons = tuple(str(r) for r in b["reasons"]) or ("",) * len(where)
         if not len(where) == len(analytic) == len(numeric) == len(codes) == len(reasons):
-            raise ValueError("columns of unlike length")
+            raise RecordError("its report has columns of unlike length")
         size = int(np.prod(shape)) if shape else 1
         if any(not -1 <= i < size for i in where) or any(not 0 <= c < len(VERDICTS) for c in codes) or not set(counts) <= set(CODE):
-            raise ValueError("a row that is outside of its array, or of an unknown verdict")
+            raise RecordError("its report has a row that is outside of its array, or of an unknown verdict")
         if b["scope"] not in SCOPES:
-            raise ValueError(f"a scope {b['scope']!r}")
+            raise RecordError(f"its report has a scope {b['scope']!r}")
         ruler = Ruler(atol=float(b["atol"]), rtol=float(b["rtol"]))
         node, slot = _known(b["node"], nodes), None if b["slot"] is None else int(b["slot"])
         blocks.append(Block(node, b["scope"], slot, str(b["title"]), shape, where, analytic, numeric, codes, reasons, counts, str(b["note"]), ruler))
@@ -72,5 +73,5 @@ def _known(node: Any, nodes: int) -> int | None:
     if node is None:
         return None
     if not 0 <= int(node) < nodes:
-        raise ValueError(f"node {node} of {nodes}")
+        raise RecordError(f"its report names node {node} of {nodes}")
     return int(node)
