@@ -102,14 +102,19 @@ def imports(rounds: int) -> list[Result]:
 
 def position(rounds: int) -> list[Result]:
     """Microseconds per node for noting where it was made: in a short function, in a long one, under many frames."""
-    graph = importlib.import_module("tensorviz.engine.graph")
-    getframe, is_internal = sys._getframe, graph.is_internal
+    ours = importlib.import_module("tensorviz.engine.graph").OURS
+    getframe, before = sys._getframe, None
 
     def noted() -> tuple[Any, int]:
+        # as the engine does: whether a function is the user's is asked once for the nodes that it makes in a row
+        nonlocal before
         frame = getframe(1)
-        if is_internal(frame):
-            raise AssertionError
-        return frame.f_code, frame.f_lasti
+        code = frame.f_code
+        if code is not before:
+            if ours[frame.f_globals.get("__name__")]:
+                raise AssertionError
+            before = code
+        return code, frame.f_lasti
 
     def unnoted() -> tuple[Any, int]:
         return None, -1
