@@ -369,7 +369,8 @@ def test_the_skeleton_holds_every_state_of_every_node_and_edge() -> None:
         assert {"tv-shape", "tv-halo", "tv-label"} <= classes
         node = trace.nodes[int(key)]
         assert e.attrib["role"] == "button"
-        assert e.attrib["aria-label"] == f"{node.op}{' ' + node.name if node.name else ''} ()"
+        name = node.name or (f"{node.value:g}" if node.kind == "constant" else "")
+        assert e.attrib["aria-label"] == " ".join(word for word in (node.op, name, "()") if word)
     for e in by(svg, "data-edge").values():
         assert {"tv-wire", "tv-back", "tv-band"} <= {child.attrib["class"] for child in e}
     fork = by(svg, "data-fork")["0"]

@@ -32,6 +32,8 @@ interface Message {
   readonly variables?: Record<string, string>;
 }
 
+export const QUIET = 120; // ms without a change after which the position is told
+
 const LINKS: Record<string, string> = {
   live: "live: the kernel follows",
   offline: "no kernel: stepping goes on",
@@ -106,16 +108,24 @@ export async function boot({ id, state, data, beside }: FrameData): Promise<void
       tall.observe(element);
     });
 
+    // Stepping asks the kernel nothing; it hears where the person has come to rest.
+    let news: Partial<State> = {};
+    let rest: ReturnType<typeof setTimeout> | undefined;
     store.on((_, changed, mine) => {
-      if (mine && !beside) send({ type: "state", state: changed });
+      if (!mine || beside) return;
+      news = { ...news, ...changed };
+      clearTimeout(rest);
+      rest = setTimeout(() => {
+        send({ type: "state", state: news });
+        news = {};
+      }, QUIET);
     });
     globalThis.addEventListener("message", ({ data: message, source }: MessageEvent<Message>) => {
       if (source !== globalThis.parent || message?.tensorviz !== 1) return;
       if (message.type === "state" && message.state) {
-        store.set(
-          Object.fromEntries(Object.entries(message.state).filter(([key]) => KEYS.includes(key as keyof State))),
-          false,
-        );
+        // What was set here since then is newer than what comes back.
+        const known = (key: string) => KEYS.includes(key as keyof State) && !(key in news);
+        store.set(Object.fromEntries(Object.entries(message.state).filter(([key]) => known(key))), false);
       } else if (message.type === "check") view.hear(message.check ?? null);
       else if (message.type === "answer") view.kernel.hear(message.answer ?? {});
       else if (message.type === "link") {

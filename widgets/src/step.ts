@@ -38,6 +38,7 @@ export interface EdgeSteps {
 }
 
 const NEVER = 0x7fffffff;
+const SPREAD = 10; // ratio of norms from which widths say something
 
 export class Steps {
   readonly groups: Group[] = [];
@@ -237,6 +238,34 @@ export class Steps {
   /** The next (or previous) stop of a granularity; stays where there is none. */
   move(k: number, direction: 1 | -1, granularity: Granularity): number {
     return beside(this.stops[granularity], k, direction) ?? (direction > 0 ? this.length - 1 : 0);
+  }
+
+  private ends: readonly [number, number] | null | undefined;
+
+  /** The least and the largest norm of a share, where they are far enough apart to be told by the width of a wire. */
+  get norms(): readonly [number, number] | null {
+    if (this.ends !== undefined) return this.ends;
+    let [low, high] = [Infinity, 0];
+    for (const index of this.rec.share.value) {
+      const norm = this.rec.array(index)?.stats.norm ?? 0;
+      if (!(norm > 0) || !Number.isFinite(norm)) continue;
+      [low, high] = [Math.min(low, norm), Math.max(high, norm)];
+    }
+    // Below the hundred-millionth of the largest a wire can be no thinner.
+    return (this.ends = high > SPREAD * low ? [Math.max(low, high * 1e-8), high] : null);
+  }
+
+  /** Per node 1 where it is an ancestor of this one, 2 where it is a descendant. */
+  kin(id: number): Uint8Array {
+    const { nodes } = this.rec.header;
+    const found = new Uint8Array(nodes.length);
+    // Inputs come before what takes them, so that one pass each way is enough.
+    found[id] = 1;
+    for (let i = id; i >= 0; i--) if (found[i]) for (const j of nodes[i]?.inputs ?? []) found[j] = 1;
+    found[id] = 2;
+    for (let i = id + 1; i < nodes.length; i++) if (nodes[i]?.inputs.some((j) => found[j] === 2)) found[i] = 2;
+    found[id] = 0;
+    return found;
   }
 
   /** The next (or previous) step that a node takes part in: its rule, a share that it gets or sends. */

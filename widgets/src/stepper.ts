@@ -19,6 +19,7 @@ import type { Recording } from "./wire";
 const BEAT = 900; // ms a step at speed 1: long enough to read a short sentence
 
 const [SHORTEST, TALLEST] = [424, 500]; // px of the panes: the whole widget stays on one laptop screen
+const LECTURE = 1.5; // how much larger the picture is drawn in a lecture hall
 const LARGE = 80; // visible nodes from which nothing slides
 
 const BELOW = 150; // px that legend and source take below the picture
@@ -73,6 +74,10 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     breakBack: () => jump(-1),
     breakOn: () => jump(1),
     help: () => toggleHelp(),
+    present: () => {
+      picture.grow(element.toggleAttribute("data-present") ? LECTURE : 1);
+      for (const pane of panes) pane.resize?.();
+    },
     found: (id: number) => picture.focusNode(id),
     play: () => {
       const ended = store.now.step >= steps.length - 1;
@@ -158,6 +163,7 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     else if (event.key === " " && !target.closest("button, input[type=checkbox], [role=button]")) actions.play();
     else if (event.key === "/") controls.focusSearch();
     else if (event.key === "?") toggleHelp();
+    else if (event.key === "p") actions.present();
     else return;
     event.preventDefault();
   });

@@ -2,6 +2,7 @@
 import { bench } from "./bench";
 import type { CheckMessage } from "./check";
 import { h } from "./dom";
+import { QUIET } from "./frame";
 import { KEYS, Store, type State } from "./state";
 import type { Reply } from "./kernel";
 import { decode, gunzip, ownBytes } from "./wire";
@@ -19,8 +20,6 @@ interface RenderArgs {
   readonly model: Model;
   readonly el: HTMLElement;
 }
-
-const QUIET = 40; // ms: the kernel hears of the newest position, not of each one in between
 
 export async function render({ model, el }: RenderArgs): Promise<() => void> {
   const bytes = model.get("payload") as DataView | null;
@@ -50,7 +49,8 @@ export async function render({ model, el }: RenderArgs): Promise<() => void> {
   const off = store.on((_, changed, mine) => {
     if (!mine) return;
     for (const key of Object.keys(changed) as (keyof State)[]) waiting.add(key);
-    timer ??= setTimeout(() => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
       timer = undefined;
       for (const key of waiting) model.set(key, store.now[key]);
       waiting.clear();

@@ -32,6 +32,7 @@ export interface BarActions {
   breakBack(): void;
   breakOn(): void;
   help(): void;
+  present(): void;
   /** A node was found and chosen. */
   found(id: number): void;
 }
@@ -111,6 +112,8 @@ export function bar(context: Context, actions: BarActions): Bar {
     const at = THEMES.indexOf(store.now.theme);
     store.set({ theme: THEMES[(at + 1) % THEMES.length] ?? "auto" });
   });
+  const present = button("Presentation", "present", actions.present);
+  present.title = "Presentation: large type, one pane (p)";
   const help = h(
     "button",
     {
@@ -146,6 +149,7 @@ export function bar(context: Context, actions: BarActions): Bar {
       check.element,
       find.element,
       theme,
+      present,
       help,
     ],
   );

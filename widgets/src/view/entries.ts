@@ -48,7 +48,7 @@ export function entries(context: Context, id: number, what: Pick["what"], view: 
     td.setAttribute("role", "gridcell");
     // What is read aloud begins with what is seen, and adds the rest of the digits where the table leaves some out.
     const [seen, exact] = [td.textContent.trim(), number(view.data?.[position] ?? NaN, 17)];
-    const whole = Number(seen.replace("\u2212", "-")) === view.data?.[position];
+    const whole = seen === exact || Number(seen.replace("\u2212", "-")) === view.data?.[position];
     td.setAttribute(
       "aria-label",
       `${entryName(rec, pick)} is ${whole ? seen : seen ? `${seen}, exactly ${exact}` : exact}`,

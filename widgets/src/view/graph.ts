@@ -21,6 +21,8 @@ export interface GraphPane extends Pane {
   focusNode(id: number): void;
   /** Go on (or back) to the next step outside of the group in which the present one is. */
   over(direction: 1 | -1): number;
+  /** Draw larger, for a lecture hall; 1 is the usual size. */
+  grow(scale: number): void;
   /** Keys that are about nodes and groups; false where the key is none of them. */
   key(event: KeyboardEvent): boolean;
 }
@@ -322,6 +324,9 @@ export function graph(context: Context): GraphPane {
     update,
     over,
     key,
+    grow(scale) {
+      for (const each of [stage, near?.stage]) each?.grow(scale);
+    },
     focusNode: (id) => rove(id, true),
     resize() {
       if (stage.resize()) follow(store.now.selected ?? steps.activeNode(store.now.step), false);

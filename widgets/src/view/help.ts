@@ -15,6 +15,7 @@ const KEYS: [string, string][] = [
   ["b, Shift + click", "stop at the node"],
   ["/", "find a node"],
   ["Esc", "close, or back to the node of the step"],
+  ["p", "presentation: large type, one pane"],
   ["?", "this page"],
 ];
 const MARKS: [string, string][] = [

@@ -123,7 +123,11 @@ export function inspector(context: Context): Pane {
       for (const { name, button, extra } of tabs) {
         const on = name === tab;
         button.setAttribute("aria-selected", String(on));
-        if (extra.dataset["count"] !== counts[name]) extra.dataset["count"] = counts[name];
+        // Words and numbers would belong to the tab's name, which is fixed; a sign does not.
+        const sign = /\w/.test(counts[name]) ? "" : counts[name];
+        if (extra.textContent !== sign) extra.textContent = sign;
+        const counted = sign ? "" : counts[name];
+        if (extra.dataset["count"] !== counted) extra.dataset["count"] = counted;
         if (on) panel.setAttribute("aria-labelledby", button.id);
         button.tabIndex = on ? 0 : -1;
       }

@@ -64,6 +64,18 @@ export function legend({ rec, steps, store }: Context): HTMLElement {
       h("span", { class: "tv-bad" }, h("i", { class: "tv-dashes" }), " NaN or inf on its way"),
     store.now.breakpoints.length > 0 && h("span", {}, "◆ your breakpoint"),
     h("span", { class: "tv-v" }, "◆ ", h("span", { class: "tv-dim" }, "saved for backward")),
-    h("span", { class: "tv-wide" }, "solid forward, dashed backward"),
+    steps.norms &&
+      h(
+        "span",
+        { title: "A backward wire is as wide as what it sends is large, on a logarithmic scale" },
+        `‖∂‖ ${number(steps.norms[0])} `,
+        s(
+          "svg",
+          { width: 44, height: 12, "aria-hidden": "true" },
+          s("path", { class: "tv-wedge", d: "M0,5.5v1L44,9V3z" }),
+        ),
+        ` ${number(steps.norms[1])}`,
+      ),
+    h("span", {}, "solid forward, dashed backward"),
   );
 }

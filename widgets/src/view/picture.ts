@@ -67,6 +67,13 @@ export function parse(source: string): SVGSVGElement {
   return document.importNode(root, true) as unknown as SVGSVGElement;
 }
 
+/** How wide a wire is drawn, in px: by the logarithm of what it sends, between the least and the most of the pass. */
+function weight(norm: number, ends: readonly [number, number] | null): string {
+  if (!ends || !(norm > 0)) return "1";
+  const part = Number.isFinite(norm) ? Math.log(norm / ends[0]) / Math.log(ends[1] / ends[0]) : 1;
+  return (1.4 + 2.8 * Math.max(0, Math.min(1, part))).toFixed(1);
+}
+
 /** Ids as the picture lists them: `3-17 20`. */
 export function ranges(list: string): number[] {
   return list
@@ -173,6 +180,8 @@ export class Picture {
       const first = keys.reduce((a, key) => Math.min(a, steps.edges.get(key)?.accumulate ?? Infinity), Infinity);
       const edge: Edge = { element, keys, first, tile: tileOf(element, () => this.edge(edge)) };
       for (const key of keys) this.edges.set(key, edge);
+      const norm = this.norm(keys);
+      if (norm !== null) element.style.setProperty("--tv-weight", weight(norm, steps.norms));
     }
     for (const element of all("[data-badge]")) {
       const kind = element.dataset["badge"] ?? "";
@@ -208,6 +217,18 @@ export class Picture {
     }
     for (const { element, layer } of this.tiles.values()) if (element) this.layers[layer]?.append(element);
     if (this.tiled) for (const tile of this.tiles.values()) this.turn(tile, false);
+  }
+
+  /** The largest norm that one of these uses sends back. */
+  private norm(keys: readonly string[]): number | null {
+    if (!this.steps.norms) return null;
+    let most = 0;
+    for (const key of keys.slice(0, 50)) {
+      const share = this.steps.edges.get(key)?.share;
+      if (share !== undefined)
+        most = Math.max(most, this.rec.array(this.rec.share.value[share] ?? -1)?.stats.norm ?? 0);
+    }
+    return most;
   }
 
   private turn(tile: Tile, on: boolean): void {
@@ -261,6 +282,7 @@ export class Picture {
 
   select(id: number | null): void {
     if (id === this.selected) return;
+    this.kin(id);
     for (const [node, on] of [[this.selected, false] as const, [id, true] as const]) {
       const element = node === null ? undefined : this.nodes.get(node);
       if (!element) continue;
@@ -268,6 +290,29 @@ export class Picture {
       attribute(element, "aria-pressed", on ? "true" : null);
     }
     this.selected = id;
+  }
+
+  /** Set off what a node was made from and what was made from it; everything else steps back. */
+  private kin(id: number | null): void {
+    const kin = id === null ? null : this.steps.kin(id);
+    attribute(this.svg, "data-kin", kin ? "" : null);
+    const of = (ids: readonly number[]) => {
+      if (!kin || ids.includes(id ?? -1)) return null;
+      return ids.some((i) => kin[i] === 1) ? "before" : ids.some((i) => kin[i] === 2) ? "after" : "none";
+    };
+    for (const [node, element] of this.nodes) attribute(element, "data-kin", of([node]));
+    for (const element of new Set([...this.groups.values()].map((g) => g.element)))
+      attribute(element, "data-kin", of(ranges(element.dataset["members"] ?? "")));
+    for (const { element, keys } of new Set(this.edges.values())) {
+      const joins = keys.slice(0, 50).some((key) => {
+        const [consumer = -1, slot = -1] = key.split(":").map(Number);
+        const source = this.rec.header.nodes[consumer]?.inputs[slot] ?? -1;
+        return kin && (kin[source] === 1 || source === id) && (kin[consumer] === 1 || consumer === id)
+          ? true
+          : kin && (kin[source] === 2 || source === id) && kin[consumer] === 2;
+      });
+      attribute(element, "data-kin", kin && !joins ? "none" : null);
+    }
   }
 
   /** Mark the nodes that are breakpoints. */

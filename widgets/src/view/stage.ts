@@ -3,7 +3,6 @@ import { attribute, h, s } from "../dom";
 import { icon } from "./icons";
 import type { Box, Picture } from "./picture";
 
-const LEAST = 1; // the picture is panned before its text shrinks below 12 px
 const MARGIN = 28;
 const BESIDE = 60; // px around the window that are drawn too, so that a short pan shows nothing empty
 const UNREADABLE = 0.45; // scale below which numbers are not drawn
@@ -30,6 +29,8 @@ export class Stage {
   private frame: SVGRectElement | undefined;
   private dot: SVGRectElement | undefined;
 
+  /** The picture is panned before it is drawn smaller than this: its text is 12 px at 1. */
+  least = 1;
   /** px at the top that something else covers. */
   head = 0;
 
@@ -85,7 +86,9 @@ export class Stage {
 
   private natural(): number {
     const { width, height } = this.picture.size;
-    return Math.max(LEAST, Math.min(1, this.width / width, this.height / height));
+    const { least } = this;
+    // A picture that is small beside its window may grow a little, where that is wanted.
+    return least > 1 ? Math.max(least, Math.min(2, this.width / width, this.height / height)) : least;
   }
 
   private listen(): void {
@@ -235,6 +238,13 @@ export class Stage {
     const x = moved(wide.l, wide.r, this.width, this.window.x, 90);
     const y = moved(tall.t, tall.b, this.height, this.window.y, 40, MARGIN + this.head);
     this.place({ scale, x, y }, slide);
+  }
+
+  /** Draw at another size from now on. */
+  grow(least: number): void {
+    this.least = least;
+    this.own = false;
+    this.measured = [0, 0];
   }
 
   /** Take over the size that the page gives; true where it is another one. */

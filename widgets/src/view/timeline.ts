@@ -12,7 +12,8 @@ const MOST = 400; // marks drawn: more would touch on any screen
 const DOTS = 120; // more steps than this have no dot each
 const CHAR = 6.6; // px of a 12-px bold character
 
-export function timeline({ rec, steps, store }: Context): Pane {
+export function timeline(context: Context): Pane {
+  const { rec, steps, store } = context;
   const n = Math.max(1, rec.length);
   const slider = h("input", {
     type: "range",
@@ -37,6 +38,21 @@ export function timeline({ rec, steps, store }: Context): Pane {
 
   slider.addEventListener("input", () => store.set({ step: Number(slider.value) - 1, playing: false }));
 
+  const toggle = (point: string | number) => {
+    const now = store.now.breakpoints;
+    store.set({ breakpoints: now.includes(point) ? now.filter((p) => p !== point) : [...now, point] });
+  };
+  /** The rule's name under the track: a press makes its node a breakpoint, or no longer one. */
+  const hit = (from: number, to: number, group: { node: number; label: string }) => {
+    const area = s(
+      "rect",
+      { class: "tv-hit", x: from.toFixed(1), y: TRACK + 15, width: (to - from).toFixed(1), height: 16 },
+      s("title", {}, `Stop at ${group.label}, or no longer`),
+    );
+    area.addEventListener("click", () => toggle(group.node));
+    return area;
+  };
+
   /** Everything that does not change with the step. */
   const draw = () => {
     const parts: SVGElement[] = [s("path", { class: "tv-rail", d: `M${x(0)},${TRACK}H${x(n - 1)}` }), done];
@@ -55,6 +71,7 @@ export function timeline({ rec, steps, store }: Context): Pane {
         : null;
       parts.push(line);
       if (label) parts.push(label);
+      if (group.node >= 0) parts.push(hit(from, to, group));
       brackets.push({ group, line, label });
     }
     dots =
@@ -68,7 +85,11 @@ export function timeline({ rec, steps, store }: Context): Pane {
       parts.push(
         s("path", { class: "tv-alive", d: `M${(x(a) - 3).toFixed(1)},${TRACK - 8}H${(x(b) + 3).toFixed(1)}` }),
       );
-    pills = placed(steps.marks, x).map(({ mark, text }) => ({ mark, element: pill(mark, x(mark.step), text) }));
+    pills = placed(steps.marks, x).map(({ mark, text }) => {
+      const element = pill(mark, x(mark.step), text);
+      element.addEventListener("click", (event) => (event.shiftKey ? toggle(mark.kind) : context.go(mark.step)));
+      return { mark, element };
+    });
     parts.push(...pills.map((p) => p.element));
     for (const k of points ? steps.breaks(store.now.breakpoints).slice(0, 400) : []) {
       parts.push(s("path", { class: "tv-point", d: `M${x(k).toFixed(1)},${TRACK + 7}l5,5l-5,5l-5,-5z` }));
