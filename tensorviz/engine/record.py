@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import compress
 from operator import attrgetter
 from types import CodeType, FrameType
 from typing import Any
@@ -299,17 +298,8 @@ def fetch(op: Op, node: Node, slot: int, name: str) -> Any:
 _IPYTHON = frozenset(["In", "Out", "exit", "quit", "get_ipython", "open"])
 
 
-class _Kinds(dict[type, bool]):
-    """Whether a variable of that type is a Tensor or an array; asked once a type, for a pass looks at every variable of its caller."""
-
-    def __missing__(self, kind: type) -> bool:
-        wanted = kind is np.ndarray or issubclass(kind, Tensor)
-        if len(self) < 10_000:
-            self[kind] = wanted
-        return wanted
-
-
-_KINDS = _Kinds()
+_OTHER: set[type] = {type(None), bool, int, float, str, tuple, list, dict}
+"""Types of variables that are neither Tensors nor arrays, as far as they were met: a pass looks at every variable of its caller."""
 
 
 def names_in(frame: FrameType | None) -> dict[int, str]:
@@ -317,21 +307,30 @@ def names_in(frame: FrameType | None) -> dict[int, str]:
     found: dict[int, str] = {}
     if frame is None:
         return found
-    inner = frame.f_locals
-    for space in (inner,) if inner is frame.f_globals else (inner, frame.f_globals):
-        if not any(map(_KINDS.__getitem__, set(map(type, list(space.values()))))):
-            continue  # most modules hold no Tensor at all
-        held = dict(space)
-        for name, value in compress(held.items(), map(_KINDS.__getitem__, map(type, held.values()))):
-            if name[:1] == "_":
-                continue
-            if type(value) is np.ndarray:
-                found.setdefault(-id(value), name)
-            elif name not in _IPYTHON:
-                found.setdefault((value._node or value._settle()).uid, name)
-    del space
+    inner, outer = frame.f_locals, frame.f_globals
+    _note(inner, found)
+    if outer is not inner:
+        _note(outer, found)
     _forget(frame, inner)
     return found
+
+
+def _note(space: dict[str, Any], found: dict[int, str]) -> None:
+    if _OTHER.issuperset(map(type, list(space.values()))):
+        return  # most modules hold no Tensor at all
+    for name, value in list(space.items()):
+        kind = type(value)
+        if kind in _OTHER:
+            continue
+        if kind is not np.ndarray and not issubclass(kind, Tensor):
+            if len(_OTHER) < 10_000:
+                _OTHER.add(kind)
+        elif name[:1] == "_":
+            continue
+        elif kind is np.ndarray:
+            found.setdefault(-id(value), name)
+        elif name not in _IPYTHON:
+            found.setdefault(value._current().uid, name)
 
 
 _SNAPSHOTS = sys.version_info < (3, 13)
