@@ -1,6 +1,6 @@
 /** An array whose entries can be looked at one by one and, where a kernel is there, changed. */
 import { h } from "../dom";
-import { number } from "../format";
+import { MINUS, number } from "../format";
 import { shortTitle } from "../step";
 import type { Recording, ArrayView } from "../wire";
 import type { Pick } from "../bench";
@@ -42,19 +42,19 @@ export function entries(context: Context, id: number, what: Pick["what"], view: 
     const at = td?.closest("[data-cell]")?.getAttribute("data-cell")?.split(":")[2];
     return at === undefined ? null : { node: id, what, position: Number(at) };
   };
-  const box = array(rec, kind, view, label, (td, position) => {
-    const pick: Pick = { node: id, what, position };
-    td.setAttribute("data-cell", keyOf(pick));
+  const title = entryTitle(rec, id, what);
+  const box = array(rec, kind, view, label, (td, at) => {
+    td.setAttribute("data-cell", `${id}:${what}:${at}`);
     td.setAttribute("role", "gridcell");
     // What is read aloud begins with what is seen, and adds the rest of the digits where the table leaves some out.
-    const [seen, exact] = [td.textContent.trim(), number(view.data?.[position] ?? NaN, 17)];
-    const whole = seen === exact || Number(seen.replace("\u2212", "-")) === view.data?.[position];
-    td.setAttribute(
-      "aria-label",
-      `${entryName(rec, pick)} is ${whole ? seen : seen ? `${seen}, exactly ${exact}` : exact}`,
-    );
-    td.tabIndex = position === Math.max(mine, 0) ? 0 : -1;
-    if (position === mine) td.setAttribute("aria-selected", "true");
+    const seen = (td.textContent ?? "").trim();
+    const x = view.data?.[at] ?? NaN;
+    const exact = number(x, 17);
+    const whole = seen === exact || Number(seen.replace(MINUS, "-")) === x;
+    const said = whole ? seen : seen ? `${seen}, exactly ${exact}` : exact;
+    td.setAttribute("aria-label", `${title}${position(at, view.shape)} is ${said}`);
+    td.setAttribute("tabindex", at === Math.max(mine, 0) ? "0" : "-1");
+    if (at === mine) td.setAttribute("aria-selected", "true");
   });
   const table = box.querySelector("table");
   table?.setAttribute("role", "grid");

@@ -76,7 +76,7 @@ function about(context: Context, pick: Pick): HTMLElement[] {
       h("span", { class: "tv-mono" }, ` = ${String(value).replace("-", "−")}`),
       " ",
       refused
-        ? h("small", { class: "tv-dim" }, context.session.kernel.live ? refused : "Without a kernel it stays as it is.")
+        ? context.session.kernel.live && h("small", { class: "tv-dim" }, refused)
         : h("button", { type: "button", class: "tv-quiet", onclick: change }, "Change…"),
     ),
     ...sums(context, pick),

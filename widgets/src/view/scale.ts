@@ -19,7 +19,19 @@ function ramp(kind: Kind, top: number, log: boolean): Child[] {
   });
 }
 
-export function scaleChoice({ rec, session }: Context): HTMLElement {
+/** The element of the scale that was drawn last, which most steps do not change. */
+const kept = new WeakMap<Context, { log: boolean; element: HTMLElement }>();
+
+export function scaleChoice(context: Context): HTMLElement {
+  const known = kept.get(context);
+  const { log } = context.session.memory;
+  if (known?.log === log) return known.element;
+  const element = drawn(context);
+  kept.set(context, { log, element });
+  return element;
+}
+
+function drawn({ rec, session }: Context): HTMLElement {
   const { memory } = session;
   const one = (kind: Kind, word: string) => {
     const top = largest(rec, kind);

@@ -4,6 +4,7 @@ import { h, s, type Child } from "../dom";
 import { axes, cells, shape } from "../format";
 import { shortTitle } from "../step";
 import type { Recording } from "../wire";
+import { part } from "./formula";
 import { fits, grid, largest, array as shown } from "./cells";
 
 const [CELL, HEIGHT, GAP] = [56, 34, 6];
@@ -40,6 +41,13 @@ export function unbroadcast(rec: Recording, share: number): HTMLElement {
   );
 }
 
+/** The flat position of the entry that the formula spells out. */
+function spelledOut(rec: Recording, share: number, shape: readonly number[]): number {
+  const words = (part(rec, share, "entry") ?? []).map((p) => (p instanceof Node ? p.textContent : p)).join("");
+  const at = (words.match(/\d+/g) ?? []).map(Number);
+  return shape.reduce((flat, n, i) => flat * n + (at[i] ?? 0), 0);
+}
+
 function strips(rec: Recording, share: number, words: string): SVGSVGElement {
   const local = rec.array(rec.share.local[share] ?? -1);
   const value = rec.array(rec.share.value[share] ?? -1);
@@ -54,6 +62,7 @@ function strips(rec: Recording, share: number, words: string): SVGSVGElement {
   const wideAfter = Math.max(CELL, Math.max(...after.map((w) => w.length)) * 9.7 + 14);
   const [x0, y0] = [down ? 42 : 8, across ? 48 : 28];
   const top = largest(rec, "gradient");
+  const spelled = spelledOut(rec, share, value.shape);
   const parts: Child[] = [];
   const box = (x: number, y: number, w: number, v: number, word: string, first: boolean) => {
     const r = s("rect", {
@@ -91,8 +100,13 @@ function strips(rec: Recording, share: number, words: string): SVGSVGElement {
     );
   const [fullWidth, fullHeight] = [columns * (wide + GAP) - GAP, rows * (HEIGHT + GAP) - GAP];
   if (down && across) strip(px(0), py(0), fullWidth, fullHeight, true);
-  else if (down) for (let c = columns - 1; c >= 0; c--) strip(px(c), py(0), wide, fullHeight, c === 0);
-  else for (let r = rows - 1; r >= 0; r--) strip(px(0), py(r), fullWidth, HEIGHT, r === 0);
+  else {
+    // Last, so that its outline lies above those of its neighbours.
+    const order = [...Array(down ? columns : rows).keys()].filter((k) => k !== spelled).concat(spelled);
+    for (const k of order)
+      if (down) strip(px(k), py(0), wide, fullHeight, k === spelled);
+      else strip(px(0), py(k), fullWidth, HEIGHT, k === spelled);
+  }
   local.data.forEach((v, i) => box(px(i % columns), py(Math.floor(i / columns)), wide, v, before[i] ?? "", false));
   if (down) {
     parts.push(
@@ -153,7 +167,7 @@ function strips(rec: Recording, share: number, words: string): SVGSVGElement {
       wideAfter,
       v,
       after[i] ?? "",
-      i === 0,
+      i === spelled,
     ),
   );
   if (kept && down)
