@@ -157,7 +157,9 @@ def site(options: argparse.Namespace) -> int:
     from tensorviz.site.build import build_site
 
     try:
-        index = build_site(options.folder, options.output, progress=lambda line: print(line, flush=True))[0]
+        index = build_site(options.folder, options.output, lite=options.lite, pyodide=options.pyodide, progress=lambda line: print(line, flush=True))[
+            0
+        ]
     except (SiteError, MissingExtraError) as problem:
         raise UsageError(str(problem)) from None
     print(index)
@@ -196,6 +198,10 @@ def parser() -> argparse.ArgumentParser:
     made = command("site", site, "run a folder of notebooks and write pages in which every stepper works without a kernel or a network")
     made.add_argument("folder", metavar="FOLDER", help="the notebooks; course.toml in it says their order")
     made.add_argument("-o", "--output", metavar="DIR", default="site", help="where to (default: site)")
+    made.add_argument("--lite", action="store_true", help="with a JupyterLite in DIR/lite, where the lessons can be edited and run in the browser")
+    made.add_argument(
+        "--pyodide", metavar="PLACE", help="with --lite: a folder, archive or address of Pyodide's distribution, to serve it from DIR too"
+    )
     return top
 
 

@@ -39,6 +39,7 @@ class Course:
     title: str
     opening: str
     parts: tuple[Part, ...]
+    folder: Path
 
     @property
     def lessons(self) -> tuple[Lesson, ...]:
@@ -58,11 +59,11 @@ def read_course(folder: Path) -> Course:
         found = sorted(folder.glob("*.ipynb"))
         if not found:
             raise SiteError(f"{folder} holds no notebook (*.ipynb) and no course.toml")
-        return Course(folder.resolve().name, "", (Part("", tuple(read_lesson(path) for path in found)),))
+        return Course(folder.resolve().name, "", (Part("", tuple(read_lesson(path) for path in found)),), folder)
     try:
         said = tomllib.loads(table.read_text(encoding="utf-8"))
         parts = tuple(Part(part["title"], tuple(read_lesson(folder / f"{name}.ipynb") for name in part["lessons"])) for part in said["part"])
-        return Course(said["title"], said.get("opening", ""), parts)
+        return Course(said["title"], said.get("opening", ""), parts, folder)
     except (tomllib.TOMLDecodeError, KeyError, TypeError) as problem:
         raise SiteError(f"{table}: {problem!r}; it needs a title and [[part]] tables with a title and a list of lessons") from None
 
@@ -81,3 +82,9 @@ def read_lesson(path: Path) -> Lesson:
     # "after this lesson you can" and the list that follows it
     opening = "\n\n".join(said[: 2 if len(said) > 1 and said[1].startswith(("- ", "* ", "1. ")) else 1])
     return Lesson(path, title, opening)
+
+
+def data_folders(folder: Path, target: Path) -> list[Path]:
+    """What the notebooks of a folder read: the folders beside them, without the one that is being written."""
+    written = (target.resolve(), *target.resolve().parents)
+    return [one for one in sorted(folder.iterdir()) if one.is_dir() and not one.name.startswith((".", "_")) and one.resolve() not in written]

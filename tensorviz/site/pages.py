@@ -14,8 +14,8 @@ def style() -> str:
     return files("tensorviz.site").joinpath("style.css").read_text(encoding="utf-8") + code_style()
 
 
-def lesson_page(course: Course, lesson: Lesson, body: str) -> str:
-    """A lesson between the ways to its neighbours."""
+def lesson_page(course: Course, lesson: Lesson, body: str, *, lite: bool = False) -> str:
+    """A lesson between the ways to its neighbours. ``lite``: there is a JupyterLite beside the pages."""
     lessons = course.lessons
     at = lessons.index(lesson)
     before = lessons[at - 1] if at else None
@@ -25,15 +25,17 @@ def lesson_page(course: Course, lesson: Lesson, body: str) -> str:
         for rel, word, other in (("prev", "Before", before), ("next", "Next", after))
         if other is not None
     )
+    run = f'<a class="served" href="lite/notebooks/index.html?path={escape(lesson.path.name)}">Edit and run</a>' if lite else ""
     return _page(
         f"{lesson.title} · {course.title}",
-        f'<header><a href="index.html">{escape(course.title)}</a><span>Lesson {at + 1} of {len(lessons)}</span>'
+        f'<header><a href="index.html">{escape(course.title)}</a><span>Lesson {at + 1} of {len(lessons)}</span>{run}'
         f'<a href="notebooks/{escape(lesson.path.name)}" download>Notebook</a></header>'
-        f"<main>{body}</main><nav aria-label='Lessons'>{steps}</nav>",
+        f'<main id="lesson" tabindex="-1">{_lazy(body)}</main><nav aria-label="Lessons">{steps}</nav>',
+        lite=lite,
     )
 
 
-def index_page(course: Course) -> str:
+def index_page(course: Course, *, lite: bool = False) -> str:
     """Every lesson with the paragraph that opens it."""
     number = 0
     parts = []
@@ -47,11 +49,22 @@ def index_page(course: Course) -> str:
         heading = f"<h2>{escape(part.title)}</h2>" if part.title else ""
         parts.append(f"<section>{heading}<ol>{''.join(items)}</ol></section>")
     opening = markdown(course.opening) if course.opening else ""
-    return _page(course.title, f'<main class="index"><h1>{escape(course.title)}</h1>{opening}{"".join(parts)}</main>')
+    run = (
+        '<p class="served"><a href="lite/tree/index.html">Edit and run the lessons in this browser</a>, with nothing to install.</p>' if lite else ""
+    )
+    body = f'<main class="index" id="lesson" tabindex="-1"><h1>{escape(course.title)}</h1>{opening}{run}{"".join(parts)}</main>'
+    return _page(course.title, body, lite=lite)
 
 
-def _page(title: str, body: str) -> str:
+def _lazy(body: str) -> str:
+    """Steppers start when they come near the window: a lesson has ten and more, each as much work as a page of its own. Their frames have a height before."""
+    return body.replace('<iframe class="tensorviz-frame"', '<iframe loading="lazy" class="tensorviz-frame"')
+
+
+def _page(title: str, body: str, *, lite: bool) -> str:
+    # JupyterLite is an application of workers and requests; opened from a disk it can only fail
+    served = '<script>if (location.protocol === "file:") for (const e of document.querySelectorAll(".served")) e.remove();</script>' if lite else ""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>{escape(title)}</title><link rel="stylesheet" href="style.css"></head><body>{body}</body></html>\n'
+        f'<title>{escape(title)}</title><link rel="stylesheet" href="style.css"></head><body><a class="skip" href="#lesson">To the lesson</a>{body}{served}</body></html>\n'
     )
