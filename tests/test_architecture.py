@@ -174,7 +174,10 @@ def test_the_parts_do_not_load_each_other_in_a_circle():
 
 def test_every_third_party_import_is_a_declared_dependency():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    declared = [*project["dependencies"], *(d for extra in ("image", "lab", "site", "lite", "bench") for d in project["optional-dependencies"][extra])]
+    declared = [
+        *project["dependencies"],
+        *(d for extra in ("image", "lab", "site", "lite", "bench") for d in project["optional-dependencies"][extra]),
+    ]
     names = {d.replace("_", "-").split(";")[0].split(",")[0].strip() for d in declared}
     names = {"".join(c if c.isalnum() or c == "-" else " " for c in n).split()[0].lower() for n in names}
     for i in IMPORTS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,26 @@ def markdown(text: str) -> str:
     """A piece of Markdown as HTML."""
     from nbconvert.filters.markdown_mistune import MarkdownWithMath
 
-    return str(MarkdownWithMath(renderer=_renderer()(escape=False, exclude_anchor_links=True)).render(text))
+    return str(MarkdownWithMath(renderer=_renderer()(escape=False)).render(text))
+
+
+def anchor_of(heading: str, taken: set[str]) -> str:
+    """What a link to a heading (as HTML) ends in, other than all that are taken; it is taken from then on.
+
+    >>> taken = set()
+    >>> anchor_of("2. A <b>node</b>, used twice", taken), anchor_of("A node used twice", taken), anchor_of("Ω", taken)
+    ('a-node-used-twice', 'a-node-used-twice-2', 'part')
+    """
+    words = re.findall(r"[a-z0-9]+", re.sub(r"<[^>]*>|&\w+;", "", heading).lower())
+    if len(words) > 1 and words[0].isdigit():
+        del words[0]  # a lesson that gains a section keeps its links
+    plain = anchor = "-".join(words) or "part"
+    number = 1
+    while anchor in taken:
+        number += 1
+        anchor = f"{plain}-{number}"
+    taken.add(anchor)
+    return anchor
 
 
 def code_style() -> str:
@@ -66,11 +86,14 @@ def _exporter() -> Any:
     except ImportError as missing:
         raise needs_extra(missing) from None
 
+    anchors: set[str] = set()
+
     class Exporter(HTMLExporter):
         @pass_context
         def markdown2html(self, context: Any, source: str) -> str:
             cell = context.get("cell", {})
-            renderer = _renderer()(escape=False, attachments=cell.get("attachments", {}), exclude_anchor_links=True)
+            renderer = _renderer()(escape=False, attachments=cell.get("attachments", {}))
+            renderer.anchors = anchors
             return str(MarkdownWithMath(renderer=renderer).render(source))
 
     made: Any = Exporter
@@ -85,6 +108,15 @@ def _renderer() -> Any:
         raise needs_extra(missing) from None
 
     class Renderer(IPythonRenderer):
+        anchors: set[str] | None = None
+        """Those of the page so far; None where headings need none."""
+
+        def heading(self, text: str, level: int, **attributes: Any) -> str:
+            if self.anchors is None:
+                return f"<h{level}>{text}</h{level}>\n"
+            anchor = anchor_of(text, self.anchors)
+            return f'<h{level} id="{anchor}">{text}<a class="anchor-link" href="#{anchor}" aria-label="Link to this heading">#</a></h{level}>\n'
+
         def inline_math(self, body: str) -> str:
             return str(convert(body))
 

@@ -86,3 +86,10 @@ def test_a_folder_that_is_no_course_is_refused(tmp_path, capsys, table, told):
 def test_every_lesson_of_the_project_is_in_its_course(request):
     notebooks = request.config.rootpath / "notebooks"
     assert {one.path.name for one in read_course(notebooks).lessons} == {path.name for path in notebooks.glob("*.ipynb")}
+
+
+def test_every_heading_of_a_lesson_can_be_linked_to_by_its_words(tmp_path):
+    lesson(tmp_path, "long", "# Long\n\n## 1. What is *summed*\n\n## What is summed\n\n## $x$", "1 + 1")
+    build_site(tmp_path, tmp_path / "out")
+    page = (tmp_path / "out" / "long.html").read_text(encoding="utf-8")
+    assert re.findall(r'<h\d id="([^"]*)"', page) == ["long", "what-is-summed", "what-is-summed-2", "x"]
