@@ -85,5 +85,5 @@ def test_a_report_that_does_not_fit_is_refused(spoil, monkeypatch):
 
     monkeypatch.setattr(wire, "_report", spoilt)
     content = wire.dumps(first)
-    with pytest.raises(RecordError, match="its report (has|names)|does not hold a record of this format"):
+    with pytest.raises(RecordError, match=r"its report (has|names)|does not hold a record of this format"):
         wire.loads(content)
