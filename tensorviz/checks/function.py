@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import random
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from types import FunctionType
@@ -14,23 +14,23 @@ from typing import Any
 import numpy as np
 
 from tensorviz.arguments import function, number
-from tensorviz.checks.differences import CODE, Floats, Judged, Ruler
+from tensorviz.checks.differences import CODE, Floats, Judged, Ruler, scale_of
 from tensorviz.checks.graph import Graph
 from tensorviz.checks.local import AGAIN, NOT_LINEAR, check_rule
 from tensorviz.checks.problems import Moved
 from tensorviz.checks.quick import Plan, look, plan
 from tensorviz.checks.report import Block, CheckReport, block, single
-from tensorviz.checks.run import BUDGET, as_noise, blame_text
+from tensorviz.checks.run import BUDGET, KINKED, blame_text, excused
 from tensorviz.checks.search import Outcome, along
 from tensorviz.checks.stale import overwritten
-from tensorviz.checks.subject import Subject, agrees, title
+from tensorviz.checks.subject import Subject, agrees, read, title
 from tensorviz.engine import tensor as tensors
 from tensorviz.engine.backward import reachable, refuse_stale, sweep
 from tensorviz.engine.graph import Node
 from tensorviz.engine.mode import enable_grad
 from tensorviz.engine.record import Pass
 from tensorviz.engine.tensor import Tensor, tensor
-from tensorviz.errors import CheckError, RuleError
+from tensorviz.errors import CheckError, GraphError, RuleError
 from tensorviz.trace import Trace
 
 ELEMENTS = 4096
@@ -127,6 +127,10 @@ class _Call:
         """No Tensor among the inputs that are passed on, which f might write to."""
         self.plain = False
         """Evaluate f on arrays rather than Tensors: the same numbers, faster."""
+        self.excuses = True
+        """Look beside the point before a mismatch at a kink is called one."""
+        self.recorded = False
+        """Evaluate f on Tensors that require a gradient, because it runs a backward pass of its own."""
 
     def arguments(self, points: Mapping[int, Floats], make: Callable[[int, Floats], Any]) -> list[Any]:
         found = []
@@ -141,8 +145,18 @@ class _Call:
 
     def value(self, points: Mapping[int, Floats]) -> list[Any]:
         """The float outputs at other points, as arrays."""
-        made = self.arguments(points, lambda _, x: (x.copy() if x.ndim else x[()]) if self.plain else tensor(x))
-        return [np.array(v.numpy() if isinstance(v, Tensor) else v) for v in _floats(self.f(*made))]
+
+        def made() -> list[Any]:
+            return self.arguments(points, lambda _, x: (x.copy() if x.ndim else x[()]) if self.plain else tensor(x, requires_grad=self.recorded))
+
+        try:
+            result = self.f(*made())
+        except GraphError:
+            if self.plain or self.recorded:
+                raise
+            self.recorded = True
+            result = self.f(*made())
+        return [np.array(v.numpy() if isinstance(v, Tensor) else v) for v in _floats(result)]
 
     def flat(self, points: Mapping[int, Floats]) -> Floats:
         if self.plain and self.simple and len(self.shapes) == 1:  # the common case, without the detours
@@ -265,13 +279,17 @@ class _Call:
 
         room = np.full(x.size, np.inf)
         rng = partial(np.random.default_rng, [_SEED, k])
-        judged, where, analytic, note = along(problem, gradient, x, room, self.ruler, cost=1.0, budget=ELEMENTS, rng=rng)
+        given: Any = True
+        node: int | None = None
+        if np.isinf(x).any():
+            with suppress(KeyError):
+                given = read(trace.node(leaf))
+        judged, where, analytic, note = along(problem, gradient, x, room, self.ruler, cost=1.0, budget=ELEMENTS, rng=rng, given=given)
         at = np.asarray(where)
         analytic = _linear(judged, at, analytic, again.reshape(-1), self.ruler)
         try:
-            node: int | None = trace.node(leaf).id
+            node = trace.node(leaf).id
         except KeyError:
-            node = None
             lost = "no gradient reaches this input, though the result depends on it: the graph is cut between them"
             judged.reason = [lost if v == CODE["mismatch"] else r for v, r in zip(judged.verdict, judged.reason, strict=True)]
         return self._block(k, node, (judged, where, analytic, note))
@@ -307,8 +325,15 @@ class _Call:
                 plans[k] = p
         ids = {k: graph.ids[leaves[k]._current()] for k in plans}
         roots = [graph.ids[o._current()] for o in outputs]
-        if not graph.reaches(ids.values(), roots) or not self._is(graph, plans, ids, roots):
+        if not graph.reaches(ids.values(), roots):
             return {}
+        if not self._is(graph, plans, ids, roots):
+            if not self.plain:
+                return {}
+            # NumPy may read half of an array only, where a rule of ours reads all: of a matrix that must be symmetric, say
+            self.plain = False
+            if not self._is(graph, plans, ids, roots):
+                return {}
         found: dict[int, Outcome] = {}
         for group in graph.groups({k: 2 * len(p.h) for k, p in plans.items()}):
             pair = graph.pair([(ids[k], plans[k]) for k in group], roots, weights)
@@ -347,7 +372,16 @@ class _Call:
             return blame, " ".join(part for part in (said, "" if blame is None else overwritten(subject, blame)) if part), ()
         if any(b.code == CODE["noise"] for b in rules) and not any(NOT_LINEAR in b.reasons for b in blocks):
             for k, b in enumerate(blocks):
-                blocks[k] = as_noise(b, "round-off inside f hides the derivative: every rule is right by itself")
+                blocks[k] = excused(b, "noise", "round-off inside f hides the derivative: every rule is right by itself")
+            return None, "", ()
+        if (
+            self.excuses
+            and any(b.code == CODE["nonsmooth"] for b in rules)
+            and not any(NOT_LINEAR in b.reasons for b in blocks)
+            and self._right_beside()
+        ):
+            for k, b in enumerate(blocks):
+                blocks[k] = excused(b, "nonsmooth", KINKED)
             return None, "", ()
         cuts = [n for n in data.nodes if n.kind == "detached"]
         if cuts:
@@ -364,6 +398,18 @@ class _Call:
             "",
             ("Every rule is right by itself, so part of what f computes is not in the graph: plain arrays, .data, .numpy() or no_grad inside f.",),
         )
+
+    def _right_beside(self) -> bool:
+        """Whether the gradient is right a little away from the point, where no rule stands at a kink; what f computes beside its graph is wrong there as well."""
+        rng = np.random.default_rng(_SEED)
+        beside = list(self.given)
+        for k, x in self.points.items():
+            beside[k] = np.asarray(
+                x + rng.uniform(0.5, 1.5, x.shape) * rng.choice([-1.0, 1.0], x.shape) * 2.0**-10 * np.maximum(np.abs(x), scale_of(x))
+            )
+        call = _Call(self.f, beside, self.ruler)
+        call.excuses = False
+        return bool(call.report().ok)
 
 
 def _random() -> Block:

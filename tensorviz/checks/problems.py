@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.checks.differences import Flags, Floats, Indices, Pair, contract, spread
+from tensorviz.checks.differences import Flags, Floats, Indices, Pair, contract, gathered, spread
 
 Move = int | Floats
 """A flat index (that element moves by t) or an array (x moves by t times it)."""
@@ -114,9 +114,9 @@ class Everywhere:
         grown = steps if self.shape == self.base.shape else np.broadcast_to(steps, self.base.shape)
         fields: tuple[Any, ...] = spread(self.base, self.f(self.x + grown), self.f(self.x - grown), self.weights)
         if not self.axes:
-            return Pair(*(v.reshape(-1)[which] for v in fields))
+            return gathered([v.reshape(-1)[which] for v in fields])
         summed: list[Any] = [(self._any(v) if v.dtype == bool else v.sum(axis=self.axes).reshape(-1))[which] for v in fields]
-        return Pair(*summed)
+        return gathered(summed)
 
 
 def is_elementwise(f: Callable[[Any], Floats], x: Floats, base: Floats) -> bool:

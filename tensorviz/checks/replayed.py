@@ -13,7 +13,7 @@ from tensorviz.checks.problems import Move, Moved
 from tensorviz.checks.quick import Plan, look, plan
 from tensorviz.checks.report import Block, block, single
 from tensorviz.checks.search import ALWAYS, DIRECTIONS, SAMPLES, Outcome, along
-from tensorviz.checks.subject import OVERHEAD, Subject, agrees, title
+from tensorviz.checks.subject import OVERHEAD, Subject, agrees, read, title
 
 CALL = 20 * OVERHEAD
 """What running one op on a stack of operands takes beside the rows: about twenty microseconds."""
@@ -111,7 +111,17 @@ class _Asked:
         subject = self.subject
         if outcome is None:
             problem = problem_of(subject, self.node.id, self.order)
-            outcome = along(problem, self.gradient, self.x, self.room, subject.ruler, cost=self.cost, budget=subject.budget, rng=self.rng)
+            outcome = along(
+                problem,
+                self.gradient,
+                self.x,
+                self.room,
+                subject.ruler,
+                cost=self.cost,
+                budget=subject.budget,
+                rng=self.rng,
+                given=self.node.kind != "op" and read(self.node),
+            )
         judged, where, analytic, note = outcome
         return block(self.node.id, "global", None, title(self.node), self.x.shape, where, analytic, judged, subject.ruler, note)
 

@@ -115,8 +115,8 @@ def report_of(subject: Subject, blocks: list[Block], notes: tuple[str, ...] = ()
     data = subject.data
     wrong = sorted({b.node for b in blocks if b.scope in ("local", "sum") and b.node is not None and b.code == CODE["mismatch"]})
     blame = wrong[-1] if wrong else None
-    noisy = [b.node for b in blocks if b.scope == "local" and b.node is not None and b.code == CODE["noise"]]
-    blocks = [_excused(subject, b, wrong, noisy) for b in blocks]
+    noisy, kinked = ([b.node for b in blocks if b.scope == "local" and b.node is not None and b.code == CODE[v]] for v in ("noise", "nonsmooth"))
+    blocks = [_excused(subject, b, wrong, noisy, kinked) for b in blocks]
     root = ", ".join(data.nodes[r].title for r in data.roots[:3])
     said = blame_text(data, blocks, blame)
     if blame is not None and any(b.node == blame and b.scope == "local" for b in blocks):
@@ -141,26 +141,30 @@ def blame_text(data: TraceData, blocks: Iterable[Block], blame: int | None) -> s
     return f"The backward rule of {node.op} for operand {name} is wrong at node {blame}{where}: {share}the worst is analytic {worst.analytic:.6g}, numeric {worst.numeric:.6g}."
 
 
-def _excused(subject: Subject, b: Block, wrong: Sequence[int], noisy: Sequence[int]) -> Block:
-    """A global mismatch of a narrow dtype, or of what is noise further down, where every rule downstream is right: round-off."""
+def _excused(subject: Subject, b: Block, wrong: Sequence[int], noisy: Sequence[int], kinked: Sequence[int]) -> Block:
+    """A global mismatch of a narrow dtype, or of what is noise or a kink further down, where every rule downstream is right."""
     if b.scope != "global" or b.node is None or b.code != CODE["mismatch"] or any(i > b.node for i in wrong):
         return b
+    if not set(subject.downstream(b.node)).isdisjoint(kinked):
+        return excused(b, "nonsmooth", KINKED)
     if subject.double and not any(i > b.node for i in noisy):
         return b
-    reason = "round-off that grew between here and the root: every rule downstream is right"
-    return as_noise(b, reason)
+    return excused(b, "noise", "round-off that grew between here and the root: every rule downstream is right")
 
 
-def as_noise(b: Block, reason: str) -> Block:
-    """The block with its mismatches, if any, turned into noise."""
+KINKED = "every rule is right by itself, but some stand at a kink or a tie, where what each gives by convention need not add up to a derivative"
+
+
+def excused(b: Block, verdict: Literal["noise", "nonsmooth"], reason: str) -> Block:
+    """The block with its mismatches, if any, turned into another verdict."""
     counts = dict(b.counts)
     wrong = counts.pop("mismatch", 0)
     if not wrong:
         return b
-    counts["noise"] = counts.get("noise", 0) + wrong
+    counts[verdict] = counts.get(verdict, 0) + wrong
     mismatch = b.codes == CODE["mismatch"]
     reasons = tuple(reason if m else r for m, r in zip(mismatch, b.reasons, strict=True))
-    return replace(b, codes=np.where(mismatch, CODE["noise"], b.codes), reasons=reasons, counts=counts)
+    return replace(b, codes=np.where(mismatch, CODE[verdict], b.codes), reasons=reasons, counts=counts)
 
 
 def _chosen(trace: Trace, nodes: Any) -> list[int]:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorviz.checks.differences import CODE, Floats, Judged, Problem, Ruler, judge, scale_of
+from tensorviz.checks.differences import CODE, Flags, Floats, Judged, Problem, Ruler, scale_of
+from tensorviz.checks.judge import judge
 from tensorviz.checks.problems import Everywhere, Move, Moved, directions
 
 DIRECTIONS = 1
@@ -36,19 +37,21 @@ def along(
     cost: float = 0.0,
     budget: float = np.inf,
     rng: Callable[[], np.random.Generator] | None = None,
+    given: Flags | bool = False,
 ) -> Outcome:
     """Compare the gradient of one array with differences of a problem.
 
-    ``cost``: what moving one element costs, in the unit of ``budget``; a finished problem moves all at once.
+    ``cost``: what moving one element costs, in the unit of ``budget``; a finished problem moves all at once. ``given``: the
+    elements of x that are the user's own, not computed on the way.
     """
     flat, values = gradient.reshape(-1), x.reshape(-1)
     scale = scale_of(values)
     if isinstance(problem, Everywhere):
-        return judge(problem, flat, values, scale, room, ruler), range(len(flat)), flat, ""
+        return judge(problem, flat, values, scale, room, ruler, given=given), range(len(flat)), flat, ""
     if len(flat) <= ALWAYS or len(flat) * cost <= budget:
-        return judge(problem(range(len(flat))), flat, values, scale, room, ruler), range(len(flat)), flat, ""
+        return judge(problem(range(len(flat))), flat, values, scale, room, ruler, given=given), range(len(flat)), flat, ""
     assert rng is not None
-    return _sampled(problem, flat, x, scale, room, ruler, rng())
+    return _sampled(problem, flat, x, scale, room, ruler, rng(), given)
 
 
 class Picks(NamedTuple):
@@ -82,7 +85,9 @@ def picks(flat: Floats, x: Floats, scale: float, room: Floats, ruler: Ruler, rng
     chosen = [int(np.argmax(np.abs(known) if whole else np.where(finite, np.abs(flat), -1.0)))]
     chosen += [int(i) for i in rng.choice(len(flat), SAMPLES - 1)]
     if not whole:
-        chosen.append(int(np.argmin(finite)))  # one row says that something is not finite
+        # one row says that something is not finite: of a mask and what it spoils, the latter
+        spoilt = ~np.isfinite(flat) | np.isnan(x.reshape(-1))
+        chosen.append(int(np.argmax(spoilt)) if spoilt.any() else int(np.argmin(finite)))
     flats = [w.reshape(-1) for w in ways]
     rooms = np.array([_room(room, w) for w in ways])
     size = math.sqrt(len(flat))
@@ -92,11 +97,13 @@ def picks(flat: Floats, x: Floats, scale: float, room: Floats, ruler: Ruler, rng
     return Picks(ways, list(dict.fromkeys(chosen)), np.array([float(known @ w) for w in flats]), rooms, tight)
 
 
-def _sampled(problem: Made, flat: Floats, x: Floats, scale: float, room: Floats, ruler: Ruler, rng: np.random.Generator) -> Outcome:
+def _sampled(
+    problem: Made, flat: Floats, x: Floats, scale: float, room: Floats, ruler: Ruler, rng: np.random.Generator, given: Flags | bool
+) -> Outcome:
     picked = picks(flat, x, scale, room, ruler, rng)
-    straight, culprits = _straight(problem, picked, flat, room, ruler)
+    straight, culprits = _straight(problem, picked, flat, room, ruler, scale)
     chosen = list(dict.fromkeys(picked.chosen + culprits))
-    rows = judge(problem(chosen), flat[chosen], x.reshape(-1)[chosen], scale, room[chosen], ruler)
+    rows = judge(problem(chosen), flat[chosen], x.reshape(-1)[chosen], scale, room[chosen], ruler, given=np.broadcast_to(given, flat.shape)[chosen])
     both = Judged(np.concatenate([straight.numeric, rows.numeric]), np.concatenate([straight.verdict, rows.verdict]), straight.reason + rows.reason)
     return both, [-1] * len(picked.ways) + chosen, np.concatenate([picked.slopes, flat[chosen]]), method(picked, len(flat), len(chosen))
 
@@ -107,16 +114,19 @@ def method(picked: Picks, size: int, count: int) -> str:
     return f"{'a random direction' if ways == 1 else f'{ways} random directions'} and {count} of {size:,} elements"
 
 
-def _straight(problem: Made, picked: Picks, flat: Floats, room: Floats, ruler: Ruler) -> tuple[Judged, list[int]]:
+def _straight(problem: Made, picked: Picks, flat: Floats, room: Floats, ruler: Ruler, scale: float) -> tuple[Judged, list[int]]:
     """Directions judged, and the elements that spoil them."""
     ways, slopes, rooms, tight = picked.ways, picked.slopes, picked.rooms, picked.tight
     still = np.zeros(len(ways))
-    judged = judge(problem(ways), slopes, still, 1.0, rooms, tight)
-    culprits = [_culprit(problem, w, flat, room, tight) for w, verdict in zip(ways, judged.verdict, strict=True) if verdict == CODE["mismatch"]]
+    absolute = max(1.0, 1.0 / scale)  # a direction moves elements in proportion to their scale
+    judged = judge(problem(ways), slopes, still, 1.0, rooms, tight, absolute=absolute)
+    culprits = [
+        _culprit(problem, w, flat, room, tight, absolute) for w, verdict in zip(ways, judged.verdict, strict=True) if verdict == CODE["mismatch"]
+    ]
     with np.errstate(invalid="ignore"):
         again = (judged.verdict != CODE["ok"]) | (np.abs(judged.numeric - slopes) > ruler.allowed(slopes, judged.numeric))
     if again.any():
-        judged = judge(problem(ways), slopes, still, 1.0, rooms, replace(ruler, eps=None))
+        judged = judge(problem(ways), slopes, still, 1.0, rooms, replace(ruler, eps=None), absolute=absolute)
     return judged, [c for c in culprits if c is not None]
 
 
@@ -133,7 +143,7 @@ def _room(room: Floats, way: Floats) -> float:
     return float(np.min(room[moving] / step[moving], initial=np.inf))
 
 
-def _culprit(problem: Made, way: Floats, flat: Floats, room: Floats, tight: Ruler) -> int | None:
+def _culprit(problem: Made, way: Floats, flat: Floats, room: Floats, tight: Ruler, absolute: float) -> int | None:
     """The element that spoils a direction, found by halving it; None where the halves fit though the whole does not."""
     finite = np.isfinite(flat)
     low, high = 0, len(flat)
@@ -145,7 +155,8 @@ def _culprit(problem: Made, way: Floats, flat: Floats, room: Floats, tight: Rule
             part[start:stop] = way.reshape(-1)[start:stop]
             halves.append(part.reshape(way.shape))
         slopes = _slopes(flat, halves, finite)
-        judged = judge(problem(halves), slopes, np.zeros(2), 1.0, np.array([_room(room, w) for w in halves]), tight)
+        rooms = np.array([_room(room, w) for w in halves])
+        judged = judge(problem(halves), slopes, np.zeros(2), 1.0, rooms, tight, absolute=absolute)
         gaps = np.where(judged.verdict == CODE["mismatch"], np.abs(judged.numeric - slopes), -1.0)
         if gaps.max() < 0:
             return None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from tensorviz.checks.differences import Ruler
 from tensorviz.checks.outside import outside
@@ -152,3 +153,11 @@ def agrees(a: Array, b: Array) -> bool:
 def title(node: TraceNode) -> str:
     """The node in words: its op, and its name where it has one."""
     return f"{node.title} = {node.op}" if node.name and node.kind == "op" else node.title
+
+
+def read(node: TraceNode) -> npt.NDArray[np.bool_]:
+    """Per element of a leaf whether any op reads it: one that selects does not read what it does not choose."""
+    seen = np.zeros(node.shape, dtype=bool)
+    for share in node.shares:
+        seen |= True if share.route is None else share.route != 0
+    return seen.reshape(-1)
