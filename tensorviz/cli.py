@@ -219,7 +219,8 @@ def check_output(output: str | None) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
-        check_output(getattr(options, "output", None))
+        if options.does is not site:
+            check_output(getattr(options, "output", None))
         return int(options.does(options))
     except UsageError as problem:
         print(f"tensorviz: {problem}", file=sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ from tensorviz.errors import MissingExtraError, SiteError
 
 SECONDS = 900
 """A cell that runs longer has gone wrong; the slowest of the lessons takes a tenth of it on two cores."""
+
+HIDDEN = "tensorviz-hidden"
+"""The tag by which nbconvert knows a cell whose code is not shown."""
 
 
 def executed(path: Path) -> Any:
@@ -35,7 +39,17 @@ def executed(path: Path) -> Any:
 
 
 def body_of(book: Any) -> str:
-    """The cells and their outputs as HTML; mathematics as MathML, code with the classes of :func:`code_style`."""
+    """The cells and their outputs as HTML; mathematics as MathML, code with the classes of :func:`code_style`.
+
+    Widgets, which live on a kernel, are shown as the HTML or text that stands beside them; code that a notebook hides is hidden here, too.
+    """
+    book = deepcopy(book)
+    book.metadata.pop("widgets", None)
+    for cell in book.cells:
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+        if cell.metadata.get("jupyter", {}).get("source_hidden"):
+            cell.metadata["tags"] = [*cell.metadata.get("tags", []), HIDDEN]
     return str(_exporter().from_notebook_node(book)[0])
 
 
@@ -83,6 +97,7 @@ def _exporter() -> Any:
         from jinja2 import pass_context
         from nbconvert.exporters import HTMLExporter
         from nbconvert.filters.markdown_mistune import MarkdownWithMath
+        from traitlets.config import Config
     except ImportError as missing:
         raise needs_extra(missing) from None
 
@@ -97,7 +112,7 @@ def _exporter() -> Any:
             return str(MarkdownWithMath(renderer=renderer).render(source))
 
     made: Any = Exporter
-    return made(template_name="basic")
+    return made(template_name="basic", config=Config({"TagRemovePreprocessor": {"enabled": True, "remove_input_tags": {HIDDEN}}}))
 
 
 def _renderer() -> Any:

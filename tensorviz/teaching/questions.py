@@ -82,6 +82,10 @@ class Question:
     def reveal(self) -> str:
         """The right answer in words, with the sentence of the step; from now on answers do not count."""
         self.revealed = True
+        return self.told()
+
+    def told(self) -> str:
+        """The same words; the question stays open."""
         return f"The answer is {self._shown(self.solution)}. {self.trace.steps[self.step].caption}"
 
     def _shown(self, solution: Any) -> str:

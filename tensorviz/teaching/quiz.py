@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -123,7 +124,13 @@ class Quiz(Sequence[Question]):
 
         if in_kernel():
             try:
-                return self.show()._repr_mimebundle_()
+                bundle: Any = self.show()._repr_mimebundle_()
+                return bundle | {"text/html": self._folded()} if isinstance(bundle, dict) else bundle
             except ImportError:
                 pass
         return {"text/plain": str(self)}
+
+    def _folded(self) -> str:
+        """For pages without a kernel: the questions, each with its answer folded."""
+        items = [f"<li>{html.escape(q.text)}<details><summary>Answer</summary>{html.escape(q.told())}</details></li>" for q in self.questions]
+        return f"<ol>{''.join(items)}</ol>"

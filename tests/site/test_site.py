@@ -11,6 +11,7 @@ from tensorviz.cli import main
 from tensorviz.errors import SiteError
 from tensorviz.site.build import build_site
 from tensorviz.site.course import read_course
+from tensorviz.site.export import body_of
 
 STEPPER = "import tensorviz as tv\nx = tv.tensor(3.0, requires_grad=True)\ny = x * x\ny.backward()"
 
@@ -54,6 +55,23 @@ def test_the_pages_hold_the_lessons_in_order_and_load_nothing(site):
 def test_the_notebooks_can_be_downloaded_with_what_they_read(site, folder):
     assert (site / "notebooks" / "squares.ipynb").read_bytes() == (folder / "squares.ipynb").read_bytes()
     assert (site / "notebooks" / "data" / "numbers.csv").is_file()
+
+
+def test_a_site_is_built_again_over_an_older_one_and_leaves_what_is_not_its_own(folder, site, capsys):
+    (site / "CNAME").write_text("example.org")
+    assert main(["site", str(folder), "-o", str(site)]) == 0
+    assert (site / "CNAME").is_file()
+
+
+def test_a_widget_is_shown_as_what_stands_beside_it_and_hidden_code_is_hidden():
+    widget = {"application/vnd.jupyter.widget-view+json": {"model_id": "x"}, "text/html": "<b>asked</b>", "text/plain": "asked"}
+    cell = nbformat.v4.new_code_cell("secret = 1", outputs=[nbformat.v4.new_output("display_data", widget)])
+    cell.metadata["jupyter"] = {"source_hidden": True}
+    book = nbformat.v4.new_notebook(cells=[cell, nbformat.v4.new_code_cell("seen = 2")], metadata={"widgets": {"state": {"x": 1}}})
+    page = body_of(book)
+    assert "<b>asked</b>" in page and "<script" not in page
+    assert "seen" in page and "secret" not in page
+    assert book.cells[0].outputs[0].data == widget, "the notebook stays as it is"
 
 
 def test_without_a_table_all_notebooks_come_in_order_of_their_names(folder):
