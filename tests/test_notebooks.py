@@ -120,6 +120,16 @@ def test_a_lesson_leads_to_the_next(name):
     assert not following or f"]({following}.ipynb)" in read(name).cells[-1].source
 
 
+def test_the_teachers_guide_names_every_lesson_in_order_and_its_links_lead_somewhere():
+    guide = (FOLDER / "teachers_guide.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| \d+ \| \[(\w+)\]\(\1\.ipynb\)", guide, re.MULTILINE) == LESSONS
+    links = re.findall(r"\]\(([^)]+)\)", guide)
+    assert [link for link in links if "://" not in link and not (FOLDER / link).exists()] == []
+    from tensorviz.teaching.bugs import BUGS
+
+    assert all(f"`{bug}`" in guide for bug in BUGS)
+
+
 @every_notebook
 def test_a_notebook_is_committed_without_outputs_and_with_stable_ids(name):
     text = (FOLDER / f"{name}.ipynb").read_text(encoding="utf-8")
@@ -127,7 +137,8 @@ def test_a_notebook_is_committed_without_outputs_and_with_stable_ids(name):
     nbformat.validate(nbformat.from_dict(book))
     assert all(c["outputs"] == [] and c["execution_count"] is None for c in book["cells"] if c["cell_type"] == "code")
     assert all(re.fullmatch(r"[a-z][a-z0-9-]*", c["id"]) for c in book["cells"])
-    assert all(c["metadata"] == {} for c in book["cells"])
+    hidden = {"jupyter": {"source_hidden": True}}  # the code of a self-test holds its answers
+    assert all(c["metadata"] == (hidden if c["id"] == "self-test" else {}) for c in book["cells"])
     assert text == json.dumps(book, indent=1, ensure_ascii=False) + "\n"
 
 

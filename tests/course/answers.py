@@ -241,6 +241,228 @@ DIFFERENCES: Answers = {
     ),
 }
 
+
+EQUAL, DOUBLE = '"equal": [[todo, todo]]', '"double": [[todo, todo]]'
+LOSS = """
+counted = target != ignore_index
+rows, classes = np.flatnonzero(counted), target[counted]
+shifted = logits - logits.max(axis=1, keepdims=True)
+log_p = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+gradient = np.exp(log_p)
+gradient[rows, classes] -= 1
+gradient[~counted] = 0
+n = counted.sum()
+return -log_p[rows, classes].sum() / n, gradient / n
+"""
+SOFTMAX: Answers = {
+    "exercise-pencil": (
+        each((EQUAL, '"equal": [[0.5, -0.5]]'), (DOUBLE, '"double": [[2 / 3, -2 / 3]]')),
+        [
+            each((EQUAL, '"equal": [[-0.5, 0.5]]'), (DOUBLE, '"double": [[-2 / 3, 2 / 3]]')),
+            each((EQUAL, '"equal": [[0.5, 0.5]]'), (DOUBLE, '"double": [[2 / 3, 1 / 3]]')),
+            each((EQUAL, '"equal": [[0.5, -0.5]]'), (DOUBLE, '"double": [[1 / 3, -1 / 3]]')),
+        ],
+    ),
+    "exercise-softmax": (
+        "return p * (g - (g * p).sum(axis=-1, keepdims=True))",
+        ["return g * p * (1 - p)", "return g * p", "return p * (g - (g * p).sum())"],
+    ),
+    "exercise-loss": (
+        LOSS,
+        [
+            LOSS.replace("n = counted.sum()", "n = len(target)"),
+            LOSS.replace("gradient[~counted] = 0", ""),
+            LOSS.replace("gradient[rows, classes] -= 1", ""),
+            LOSS.replace("shifted = logits - logits.max(axis=1, keepdims=True)", "shifted = logits"),
+        ],
+    ),
+}
+
+VALUE = """
+def __init__(self, data, parents=()):
+    self.data, self.grad, self.parents, self.send = data, 0.0, parents, lambda: None
+
+def __add__(self, other):
+    out = Value(self.data + other.data, (self, other))
+
+    def send():
+        self.grad += out.grad
+        other.grad += out.grad
+
+    out.send = send
+    return out
+
+def __mul__(self, other):
+    out = Value(self.data * other.data, (self, other))
+
+    def send():
+        self.grad += other.data * out.grad
+        other.grad += self.data * out.grad
+
+    out.send = send
+    return out
+
+def tanh(self):
+    out = Value(math.tanh(self.data), (self,))
+
+    def send():
+        self.grad += (1 - out.data**2) * out.grad
+
+    out.send = send
+    return out
+
+def backward(self):
+    self.grad = 1.0
+    for node in reversed(ordered(self)):
+        node.send()
+"""
+SUM = """        self.grad = self.grad + out.grad
+        other.grad = self.grad if other is self else other.grad + out.grad  # repair these lines"""
+ORDER = """
+order, seen, stack = [], set(), [(root, False)]
+while stack:
+    name, done = stack.pop()
+    if done:
+        order.append(name)
+    elif name not in seen:
+        seen.add(name)
+        stack.append((name, True))
+        stack += [(part, False) for part in ways[name]]
+return order[::-1]
+"""
+VISIT = """
+order = []
+
+def visit(name):
+    if name not in order:
+        for part in ways[name]:
+            visit(part)
+        order.append(name)
+
+visit(root)
+return order[::-1]
+"""
+LEVELS = """
+order, level = [], [root]
+while level:
+    order += [name for name in dict.fromkeys(level) if name not in order]
+    level = [part for name in dict.fromkeys(level) for part in ways[name] if part not in order]
+return order
+"""
+ENGINE: Answers = {
+    "exercise-add": (
+        each((SUM, "        self.grad += out.grad\n        other.grad += out.grad")),
+        [
+            each((SUM, "        self.grad = out.grad\n        other.grad = out.grad")),
+            each((SUM, "        self.grad += out.grad\n        if other is not self:\n            other.grad += out.grad")),
+            each((SUM, "        self.grad += out.grad / 2\n        other.grad += out.grad / 2")),
+        ],
+    ),
+    "exercise-order": (ORDER, [ORDER.replace("order[::-1]", "order"), VISIT, LEVELS]),
+    "exercise-engine": (
+        VALUE,
+        [
+            VALUE.replace("self.grad += out.grad", "self.grad = out.grad"),
+            VALUE.replace("reversed(ordered(self))", "ordered(self)"),
+            VALUE.replace("(1 - out.data**2) * out.grad", "1 - out.data**2"),
+            VALUE.replace("    self.grad = 1.0\n", ""),
+        ],
+    ),
+}
+
+FORWARD = """
+Z1 = X @ p["W1"] + p["b1"]
+H = np.tanh(Z1)
+Z2 = H @ p["W2"] + p["b2"]
+shifted = Z2 - Z2.max(axis=1, keepdims=True)
+log_p = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+return -log_p[np.arange(len(t)), t].mean(), {"H": H, "log_p": log_p}
+"""
+BACKWARD = """
+_, kept = forward(p, X, t)
+G = np.exp(kept["log_p"])
+G[np.arange(len(t)), t] -= 1
+G /= len(t)
+G1 = (G @ p["W2"].T) * (1 - kept["H"] ** 2)
+return {"W1": X.T @ G1, "b1": G1.sum(axis=0), "W2": kept["H"].T @ G, "b2": G.sum(axis=0), "Z2": G}
+"""
+TRAIN = """
+draw = np.random.default_rng(0)
+for _step in range(600):
+    batch = draw.integers(len(X), size=32)
+    for name, gradient in gradients(p, X[batch], t[batch]).items():
+        if name in p:
+            p[name] -= 0.5 * gradient
+"""
+MLP: Answers = {
+    "exercise-affine": (
+        "return g @ W.T, X.T @ g, g.sum(axis=0)",
+        ["return g @ W.T, X.T @ g, g", "return g @ W, X @ g, g.sum(axis=0)", "return g @ W.T, X.T @ g, g.sum(axis=1)"],
+    ),
+    "exercise-forward": (
+        FORWARD,
+        [
+            FORWARD.replace(".mean()", ".sum()"),
+            FORWARD.replace("np.tanh(Z1)", "np.maximum(Z1, 0)"),
+            FORWARD.replace("Z2 - Z2.max(axis=1, keepdims=True)", "Z2"),
+        ],
+    ),
+    "exercise-backward": (
+        BACKWARD,
+        [
+            BACKWARD.replace(' * (1 - kept["H"] ** 2)', ""),
+            BACKWARD.replace("G /= len(t)", ""),
+            BACKWARD.replace("G[np.arange(len(t)), t] -= 1", ""),
+            BACKWARD.replace('kept["H"].T @ G', '(kept["H"].T @ G) / len(t)'),
+        ],
+    ),
+    "exercise-train": (
+        TRAIN,
+        [
+            TRAIN.replace("-= 0.5", "+= 0.5"),
+            TRAIN.replace("600", "1"),
+            TRAIN.replace("if name in p", "if name not in p").replace("p[name] -=", "_ ="),
+        ],
+    ),
+}
+
+
+def factors(loss: str, gradient: str, other: str) -> Answer:
+    return each(("= 1, 1, 1  #", f"= {loss}, {gradient}, {other}  #"))
+
+
+SCALE: Answers = {
+    "exercise-standardize": (
+        "deviation = X.std(axis=0)\nreturn (X - X.mean(axis=0)) / np.where(deviation == 0, 1, deviation)",
+        ["return (X - X.mean(axis=0)) / X.std(axis=0)", "return X - X.mean(axis=0)", "return (X - X.mean()) / X.std()"],
+    ),
+    "exercise-factor": (factors("100", "100", "10"), [factors("10", "10", "10"), factors("100", "10", "1"), factors("100", "100", "1")]),
+    "exercise-initial": ("return np.sqrt(2 / n)", ["return 1 / np.sqrt(n)", "return 2 / n", "return 0.1", "return 1.0"]),
+}
+
+
+def diagnosis(*kinds: str) -> Answer:
+    return [(f'"{name}": ""', f'"{name}": "{kind}"') for name, kind in zip(("first", "second", "third"), kinds, strict=True)]
+
+
+COLUMN = ("prediction = features @ w", "prediction = (features @ w).reshape(-1)")
+EMPTY = ("        loss.backward(", "        w.zero_grad()\n        loss.backward(")
+BROKEN: Answers = {
+    "exercise-diagnosis": (
+        diagnosis("double-broadcast", "inf", "no-gradient"),
+        [
+            diagnosis("double-broadcast", "nan", "no-gradient"),
+            diagnosis("dead", "inf", "no-gradient"),
+            diagnosis("double-broadcast", "inf", "stale-grad"),
+        ],
+    ),
+    "exercise-repair": (
+        each(COLUMN, EMPTY),
+        [each(COLUMN), each(EMPTY), each(EMPTY, ("0.1 * w.grad", "0.01 * w.grad"))],
+    ),
+    "exercise-sqrt": ("return g / (2 * np.sqrt(a))", ["return 1 / (2 * np.sqrt(a))", "return g / np.sqrt(a)", "return g * np.sqrt(a)"]),
+}
+
 ANSWERS: dict[str, Answers] = {
     "circuits": CIRCUITS,
     "staged_computation": STAGED,
@@ -252,4 +474,9 @@ ANSWERS: dict[str, Answers] = {
     "matmul_from_primitives": MATMUL,
     "inner_products": INNER,
     "finite_differences": DIFFERENCES,
+    "softmax_cross_entropy": SOFTMAX,
+    "scalar_engine": ENGINE,
+    "mlp_from_blank": MLP,
+    "scale_and_gradients": SCALE,
+    "five_broken_networks": BROKEN,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import linecache
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,5 +75,7 @@ def attempts(name: str, answers: dict[str, tuple[Answer, list[Answer]]]) -> Iter
         yield Attempt(cell.id, "as it stands", bool(run(cell.source, dict(names), f"{name}:{cell.id}")))
         for k, answer in enumerate(wrong):
             where = f"{name}:{cell.id}:wrong {k}"
-            yield Attempt(cell.id, f"wrong {k}", bool(run(answered(cell.source, answer), dict(names), where)))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a wrong answer may overflow
+                yield Attempt(cell.id, f"wrong {k}", bool(run(answered(cell.source, answer), dict(names), where)))
         yield Attempt(cell.id, "right", bool(run(answered(cell.source, right), names, f"{name}:{cell.id}:right")))

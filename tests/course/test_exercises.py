@@ -45,7 +45,7 @@ def literals(node):
     return "".join(part.value if isinstance(part, ast.Constant) else " " for part in node.values)
 
 
-NUMBER = re.compile(r"\d|\b(two|three|four|five|six|seven|eight|nine|ten|hundred|thousand|half|third)\b", re.IGNORECASE)
+NUMBER = re.compile(r"(?<![A-Za-z])\d|\b(two|three|four|five|six|seven|eight|nine|ten|hundred|thousand|half|third)\b", re.IGNORECASE)
 
 
 @every_lesson
