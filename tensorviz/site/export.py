@@ -145,6 +145,9 @@ def _renderer() -> Any:
             # a notebook beside this one is a page beside this one
             if url.endswith(".ipynb") and "/" not in url:
                 url = url.removesuffix(".ipynb") + ".html"
+            elif not re.match(r"[a-z][a-z0-9+.-]*:|[/#]|\.\./", url, re.IGNORECASE):
+                # and any other file is where the notebooks are
+                url = f"notebooks/{url}"
             return str(super().link(text, url, title))
 
     return Renderer

@@ -26,7 +26,12 @@ def folder(tmp_path):
     made = tmp_path / "lessons"
     (made / "data").mkdir(parents=True)
     (made / "data" / "numbers.csv").write_text("1,2\n")
-    lesson(made, "squares", "# Squares & $x^2$\n\nAfter this you can\n\n- square\n\nMore. See [sums](sums.ipynb).\n\n$$\\frac{a}{b}$$", STEPPER)
+    lesson(
+        made,
+        "squares",
+        "# Squares & $x^2$\n\nAfter this you can\n\n- square\n\nMore. See [sums](sums.ipynb), [numbers](data/numbers.csv), [above](#squares).\n\n$$\\frac{a}{b}$$",
+        STEPPER,
+    )
     lesson(made, "sums", "# Sums\n\nAdd <b>up</b>.", "open('data/numbers.csv').read()")
     (made / "course.toml").write_text('title = "A course"\nopening = "Read *on*."\n[[part]]\ntitle = "All"\nlessons = ["squares", "sums"]\n')
     return made
@@ -45,6 +50,7 @@ def test_the_pages_hold_the_lessons_in_order_and_load_nothing(site):
     assert index.index("squares.html") < index.index("sums.html")
     assert "<li>square</li>" in index and "<em>on</em>" in index
     assert '<a rel="next" href="sums.html">' in squares and '<a rel="prev" href="squares.html">' in sums
+    assert 'href="notebooks/data/numbers.csv"' in squares and 'href="#squares"' in squares
     assert "<mfrac>" in squares and 'href="sums.html">sums</a>' in squares
     assert "1,2" in sums
     for page in (index, squares, sums):
