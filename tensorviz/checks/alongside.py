@@ -1,10 +1,11 @@
-"""A check that runs beside the user's program: node by node in a thread of its own, told as it goes. Imports no view or widget."""
+"""A check that runs beside the user's program: node by node in a thread of its own, or between cells where there are no threads. Imports no view or widget."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal
@@ -50,6 +51,8 @@ class Alongside:
     those of :func:`tensorviz.checks.check` with the same options. ``trace.report`` holds what is known so far, from the
     first update on. The thread ends early if the trace is dropped, or gets another report meanwhile.
 
+    Python in a browser has no threads. There the same work is done piece by piece in the event loop that runs the cells, and :meth:`wait` does it at once.
+
     >>> import numpy as np, tensorviz as tv
     >>> x = tv.tensor([1.0, 2.0], requires_grad=True)
     >>> trace = np.exp(x).sum().backward()
@@ -72,13 +75,39 @@ class Alongside:
         self._fresh: list[Block] = []
         self._skipped: list[Block] = []
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="tensorviz check", daemon=True)
+        self._thread = threading.Thread(target=self._run_through, name="tensorviz check", daemon=True)
+        self._left: Iterator[None] | None = None
+        """What is left to do, where there is no thread."""
 
     def start(self) -> Alongside:
         """Begin. Returns itself."""
         self.state = "running"
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError:
+            # "can't start new thread": a browser, or a machine that is full
+            self._left = self._run()
+            self._go_on(0.0)
         return self
+
+    def _go_on(self, rest: float) -> None:
+        """One piece once the event loop has done what else there was, then the next one."""
+
+        def piece() -> None:
+            start = perf_counter()
+            if self._advance():
+                self._go_on(min(REST * (perf_counter() - start), LONGEST_REST))
+
+        try:
+            asyncio.get_running_loop().call_later(rest, piece)
+        except RuntimeError:  # no loop either: nobody is there to be kept waiting
+            self.wait()
+
+    def _advance(self) -> bool:
+        """Do one piece; whether there is more."""
+        if self._left is not None and next(self._left, self) is self:
+            self._left = None
+        return self._left is not None
 
     def cancel(self) -> None:
         """End after the piece of work that is being done; what was found stays."""
@@ -86,8 +115,13 @@ class Alongside:
 
     def wait(self, seconds: float | None = None) -> bool:
         """Whether it has ended, within so many seconds."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
+            return not self._thread.is_alive()
+        end = float("inf") if seconds is None else perf_counter() + seconds
+        while self._left is not None and perf_counter() < end:
+            self._advance()
+        return self._left is None
 
     @property
     def report(self) -> CheckReport:
@@ -100,9 +134,20 @@ class Alongside:
         why = {"cancelled": "the check was cancelled", "failed": self.note}.get(self.state, "the check is still running")
         return f"{self.done:,} of {self.total:,} nodes checked so far: {why}."
 
-    def _run(self) -> None:
+    def _run_through(self) -> None:
+        pieces = self._run()
+        while True:
+            with _turn:
+                start = perf_counter()
+                if next(pieces, self) is self:
+                    return
+                # under the lock: the others wait as well, or ten checks would rest one by one
+                self._stop.wait(min(REST * (perf_counter() - start), LONGEST_REST))
+
+    def _run(self) -> Iterator[None]:
+        """The whole check; pauses after each piece of work."""
         try:
-            self._work(self._subject)
+            yield from self._work(self._subject)
             if self.state == "running":
                 self.state = "cancelled" if self._stop.is_set() else "done"
         except Exception as error:  # noqa: BLE001 - a thread has nobody above it: whatever went wrong is told where the verdicts are
@@ -111,20 +156,17 @@ class Alongside:
             self.note = self._so_far()
         self._say()
 
-    def _work(self, subject: Subject) -> None:
+    def _work(self, subject: Subject) -> Iterator[None]:
         pieces, self._skipped = _pieces(subject)
         self._fresh = list(self._skipped)
         self.total = len(pieces)
         told = perf_counter()
         for jobs in pieces:
             for job in jobs:
-                with _turn:
-                    start = perf_counter()
-                    found = [b for blocks in job.run(subject).values() for b in blocks]
-                    self._blocks += found
-                    self._fresh += found
-                    # under the lock: the others wait as well, or ten checks would rest one by one
-                    self._stop.wait(min(REST * (perf_counter() - start), LONGEST_REST))
+                found = [b for blocks in job.run(subject).values() for b in blocks]
+                self._blocks += found
+                self._fresh += found
+                yield
                 if self._stop.is_set():
                     return
             self.done += 1
