@@ -108,10 +108,10 @@ def _root(y: Any) -> Node:
     node = y._current()
     if not node.requires_grad:
         why = (
-            "it was detached"
-            if node.rare is not None and node.rare.cut is not None
-            else "it was made under no_grad"
+            "it was made under no_grad"
             if node.params.get("no_grad")
+            else "it was detached"
+            if node.params.get("cut")
             else f"{node.op.name} has no gradient"
             if node.op is not None and not node.op.differentiable
             else "nothing that it depends on requires a gradient, or detach() or no_grad cut the way to it"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import sys
 import weakref
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from tensorviz.engine.threads import Local
 from tensorviz.errors import DTypeError
 
 if TYPE_CHECKING:
+    from tensorviz.engine.cuts import Cut
     from tensorviz.engine.op import Op
 
 uids = itertools.count(1)
@@ -28,6 +30,8 @@ class _Local(Local):
     def __init__(self) -> None:
         self.watchers: tuple[Any, ...] = ()
         """Who looks at every rule of a live backward pass of this thread; see :func:`tensorviz.engine.backward.sweep_watched`."""
+        self.arrays: deque[tuple[int, Callable[[], Node | None]]] = deque(maxlen=4096)
+        """The latest constants made from arrays of the user's, oldest first: by uid, without keeping them."""
 
 
 local = _Local()
@@ -45,7 +49,7 @@ class Rare:
         self.extras: tuple[Any, ...] = ()
         self.changed: Changed | None = None
         self.owner: Callable[[], Any] | None = None
-        self.cut: Callable[[], Node | None] | None = None
+        self.cut: Cut | None = None
         self.original: Any = None
         self.path: str | None = None
         """For a parameter or buffer: where it stands in its module, ``"0.weight"`` (empty while it stands in none)."""
@@ -211,7 +215,36 @@ def constant(value: Any, like: Any = None) -> Node:
     node = Node(None, (), NO_PARAMS, frozen(array), False, False, True, new_uid(), None, -1, "")
     if isinstance(value, np.ndarray):
         node.more().original = value
+        local.arrays.append((node.uid, weak(node)))
     return node
+
+
+_APART = 16
+"""How much older than the op that uses it a constant may be, in uids: they are made just before."""
+
+
+def written_to(ops: Sequence[Node]) -> frozenset[int]:
+    """The uids of the constants of a graph (``ops``: newest first) whose arrays the user has written to since. Looks at those made by this thread."""
+    found = []
+    if ops:
+        oldest = ops[-1].uid - len(ops[-1].inputs) - _APART
+        for uid, ref in reversed(local.arrays):
+            if uid < oldest:
+                break
+            node = ref()
+            if node is not None and not same_bits(node.rare.original, node.value):  # type: ignore[union-attr]
+                found.append(uid)
+    return frozenset(found)
+
+
+def same_bits(live: np.ndarray[Any, Any], value: Any) -> bool:
+    """Whether an array still holds these numbers, NaN and signed zeros included."""
+    if live.shape != value.shape or live.dtype is not value.dtype and live.dtype != value.dtype:
+        return False
+    if live.size < 64 or live.dtype.itemsize not in (1, 2, 4, 8):
+        return bool(live.tobytes() == value.tobytes())
+    bits = f"u{live.dtype.itemsize}"
+    return bool(np.array_equal(live.view(bits), np.ascontiguousarray(value).view(bits)))
 
 
 def numbers(value: Any, where: str = "an operand") -> np.ndarray[Any, Any]:

@@ -8,7 +8,7 @@ import linecache
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import attrgetter
 from types import CodeType, FrameType
 from typing import Any
@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine import exits
-from tensorviz.engine.graph import Again, Node, new_uid
+from tensorviz.engine.cuts import Cut
+from tensorviz.engine.graph import Again, Node, new_uid, same_bits, written_to
 from tensorviz.engine.op import Op, defaults_of
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import grown_axes, unbroadcast
@@ -47,6 +48,8 @@ class Pass:
         self.writes = writes
         self.names = names
         self.exits = exits.so_far()
+        self.written = None if seeds is None else written_to(ops)
+        """Constants whose arrays had been written to when the pass ran; what is written later changes nothing. None: there was no pass yet."""
         self.number = new_uid()
         """Drawn when the pass ended, to tell what came before and what after."""
         self.complete = complete and seeds is not None
@@ -131,12 +134,13 @@ class Pass:
         op = node.op
         rare = node.rare
         kind: NodeKind = "op"
-        cut = None
+        cut = severed = None
         if op is None:
             kind = "constant" if not node.requires_grad else "leaf" if rare is None or rare.path is None else "parameter"
             if node.params:
                 kind = "detached"
-                origin = rare.cut() if rare is not None and rare.cut is not None else None
+                severed = rare.cut if rare is not None else None
+                origin = severed.origin() if severed is not None and severed.origin is not None else None
                 cut = ids.get(origin) if origin is not None else None
         name = {"leaf": "leaf", "parameter": "leaf", "constant": "constant", "detached": "detach"}.get(kind) or op.name  # type: ignore[union-attr]
         if node.params.get("no_grad"):
@@ -157,7 +161,7 @@ class Pass:
             kind=kind,
             requires_grad=node.requires_grad,
             scope=node.scope,
-            source=source_of(node),
+            source=source_of(node) if severed is None or node.requires_grad else locate(severed.code, severed.lasti),
             slots=tuple(op.slot_name(j) for j in range(len(node.inputs))) if op is not None else (),
             formulas=tuple(op.formula(j) for j in range(len(node.inputs))) if op is not None and op.differentiable else (),
             word=op.word if op is not None else "",
@@ -167,12 +171,14 @@ class Pass:
             shares=tuple(shares),
             cotangent=_optional_array(cotangent),
             cut=cut,
-            behind=self._behind(rare.cut())
-            if kind == "detached" and rare is not None and rare.cut is not None
+            behind=self._behind(severed)
+            if severed is not None and not node.requires_grad
             else self._read_out(node)
             if kind == "constant" and self.exits
             else (),
-            changed=rare is not None and rare.original is not None and not _equal(rare.original, node.value),
+            changed=rare is not None
+            and rare.original is not None
+            and (not same_bits(rare.original, node.value) if self.written is None else node.uid in self.written),
         )
 
     def _read_out(self, node: Node) -> tuple[str, ...]:
@@ -182,13 +188,26 @@ class Pass:
             found.setdefault((e.code, e.lasti), f"{e.op} ({locate(e.code, e.lasti)})")
         return tuple(list(found.values())[-3:])
 
-    def _behind(self, origin: Node | None) -> tuple[str, ...]:
-        """The leaves on the far side of a ``detach`` that this pass did not reach."""
-        if origin is None or not self.complete:
+    def _behind(self, cut: Cut) -> tuple[str, ...]:
+        """The leaves on the far side of a ``detach`` or ``no_grad`` that this pass did not reach."""
+        if not self.complete:
             return ()
-        reached = {n for node in self.ops for n in node.inputs}
-        lost = [n for n in everything([origin]) if n.op is None and n.requires_grad and n not in reached]
-        return tuple(n.name_at(self.number) or self.names.get(n.uid) or f"a leaf of shape {n.value.shape}" for n in lost)
+        lost: dict[int, str] = {}
+        origin = cut.origin() if cut.origin is not None else None
+        for n in () if origin is None else everything([origin]):
+            if n.op is None and n.requires_grad and n.uid not in self._reached:
+                lost[n.uid] = n.name_at(self.number) or self.names.get(n.uid) or f"a leaf of shape {n.value.shape}"
+        for leaf in cut.leaves:
+            # the batch before this one is behind a running mean, too, but nobody has it any more
+            known = leaf.named or leaf.uid in self.names or (leaf.owner is not None and leaf.owner() is not None)
+            if known and leaf.uid not in self._reached:
+                lost.setdefault(leaf.uid, leaf.title if leaf.named else self.names.get(leaf.uid, leaf.title))
+        return tuple(lost.values())
+
+    @cached_property
+    def _reached(self) -> frozenset[int]:
+        """The uids of what a rule could send a share to."""
+        return frozenset([n.uid for node in self.ops for n in node.inputs])
 
 
 def forward_only(roots: Sequence[Tensor], frame: FrameType | None) -> TraceData:

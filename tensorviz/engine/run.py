@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorviz.engine.cuts import carry
 from tensorviz.engine.graph import HUGE, NO_PARAMS, OURS, Node, constant, uids
 from tensorviz.engine.mode import current
 from tensorviz.engine.refusals import FAILURES, explained, operand, refused
@@ -191,7 +192,11 @@ def _finish(op: Op, plan: Plan, nodes: tuple[Node, ...], params: dict[str, Any],
             node.more().extras = extras
     else:
         node.op, node.inputs, node.requires_grad, node.tracked, node.same = None, (), False, False, True
-        node.params = {"made_by": op.name, "no_grad": True} if tracked else NO_PARAMS
+        node.params = NO_PARAMS
+        for n in nodes:
+            if n.tracked or (n.rare is not None and n.rare.cut is not None):
+                carry(node, op.name, nodes)
+                break
     made = _make(_tensor_class)
     made._node = node
     made._own = None

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorviz.arguments import shown
-from tensorviz.engine import aliases, exits, protocols
-from tensorviz.engine.graph import Changed, Node, check_dtype, frozen, leaf, new_uid, user_frame, weak
+from tensorviz.engine import aliases, cuts, exits, protocols
+from tensorviz.engine.graph import Changed, Node, check_dtype, frozen, leaf, new_uid, same_bits, user_frame, weak
 from tensorviz.engine.mode import is_grad_enabled
 from tensorviz.engine.run import METHODS, apply, set_tensor_class
 from tensorviz.engine.threads import lock
@@ -101,7 +101,7 @@ class Tensor:
             return aliases.taken_again(self, own.alias)
         assert own.hand is not None
         live, base = own.hand
-        if not _same_bits(live, base.value):
+        if not same_bits(live, base.value):
             base = self._successor(base, frozen(live.copy()))
             own.hand = live, base
         return base
@@ -289,8 +289,7 @@ class Tensor:
         """The same values, cut from the graph: no gradient flows back through the result."""
         node = self._current()
         fresh = leaf(node.value)
-        fresh.params = {"cut": True}
-        fresh.more().cut = weak(node)
+        cuts.detached(node, fresh)
         return Tensor(fresh)
 
     def retain_grad(self) -> None:
@@ -501,14 +500,6 @@ class _Changes:
 
 
 changes = _Changes()
-
-
-def _same_bits(live: Array, value: Any) -> bool:
-    kept = np.asarray(value)
-    if live.ndim == 0 or live.dtype.itemsize not in (1, 2, 4, 8):
-        return live.tobytes() == kept.tobytes()
-    bits = f"u{live.dtype.itemsize}"
-    return bool(np.array_equal(live.view(bits), np.ascontiguousarray(kept).view(bits)))
 
 
 def _read_only(value: Any) -> Array:

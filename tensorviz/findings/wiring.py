@@ -70,6 +70,7 @@ def no_gradient(data: TraceData) -> Iterator[Finding]:
     for n in data.nodes:
         for i in set(n.inputs):
             users.setdefault(i, []).append(n)
+    told: set[str] = set()
     if not data.complete:
         return  # backward has not run, or stopped before it came to all
     for n in data.nodes:
@@ -83,10 +84,12 @@ def no_gradient(data: TraceData) -> Iterator[Finding]:
             source = stop.source if stop is not None else None
             why = f"{n.title} requires a gradient and got none. {where}."
             yield finding("no-gradient", "backward", n, why, "Use a differentiable op on this path, or do not ask for the gradient.", source)
-        elif n.kind == "detached" and n.behind:
-            names = ", ".join(n.behind)
-            why = f"{names} require{'s' if len(n.behind) == 1 else ''} a gradient and got none: the path is cut at {n.op}."
-            yield finding("no-gradient", "backward", n, why, "Leave out detach() on this path, or do not ask for the gradient.")
+        elif n.kind == "detached" and (lost := [name for name in n.behind if name not in told]):
+            told.update(lost)
+            where = f", in line {n.source.line}" if n.source else ""
+            why = f"{', '.join(lost)} require{'s' if len(lost) == 1 else ''} a gradient and got none: the path is cut at {n.op}{where}."
+            cure = "Compute this outside of no_grad" if n.op == "no_grad" else "Leave out detach() on this path"
+            yield finding("no-gradient", "backward", n, why, f"{cure}, or do not ask for the gradient.")
 
 
 def read_out(data: TraceData) -> Iterator[Finding]:
@@ -118,7 +121,7 @@ def _stop(n: TraceNode, users: dict[int, list[TraceNode]]) -> TraceNode | None:
 
 
 def changed_outside(data: TraceData) -> Iterator[Finding]:
-    """Arrays that the user has written to since they went into the graph."""
+    """Arrays that the user wrote to after they went into the graph and before the pass ran. What is written later, as to a buffer of batches, is no concern of it."""
     for n in data.nodes:
         if n.changed:
             user = next((m for m in data.nodes if n.id in m.inputs), n)

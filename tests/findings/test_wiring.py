@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 
 import numpy as np
+import pytest
 
 import tensorviz as tv
 
@@ -100,6 +101,93 @@ def test_an_array_that_was_written_to_after_it_was_used_is_found():
     assert (finding.kind, finding.phase) == ("changed-outside", "forward")
     assert "The array mask was written to after mul had used it" in finding.why
     assert "x * mask" in finding.source.code
+
+
+def test_an_array_that_is_written_to_after_the_pass_is_none_however_late_one_looks():
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    buffer, kept = np.zeros(2), []
+    for batch in ([1.0, 2.0], [3.0, 4.0], [5.0, 6.0]):
+        buffer[:] = batch
+        x.zero_grad()
+        kept.append((x * buffer).sum().backward())
+    assert [kinds(trace) for trace in kept] == [[], [], []]
+
+
+def test_of_a_graph_that_is_kept_the_second_pass_tells_what_was_written_since_the_first():
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    mask = np.array([1.0, 0.5])
+    loss = (x * mask).sum()
+    first = loss.backward()
+    mask[:] = 7.0
+    x.zero_grad()
+    assert kinds(loss.backward()) == ["changed-outside"] and kinds(first) == []
+
+
+def test_a_large_array_is_compared_to_the_bit():
+    x = tv.tensor(np.ones((50, 50)), requires_grad=True)
+    mask = np.zeros((50, 100))[:, ::2]
+    loss = (x * mask).sum() + x.sum()
+    mask[49, 49] = -0.0
+    assert kinds(loss.backward()) == ["changed-outside"]
+
+
+def cut_by_detach(W):
+    return np.tanh(W * 2).detach()
+
+
+def cut_by_no_grad(W):
+    with tv.no_grad():
+        return np.tanh(W * 2)
+
+
+def cut_by_a_chain_under_no_grad(W):
+    with tv.no_grad():
+        doubled = W * 2
+        moved = doubled + 1.0
+        return np.tanh(moved)
+
+
+def cut_before_more_is_computed(W):
+    cut = (W * 2).detach()
+    return np.tanh(cut * 3 + 1.0)
+
+
+@pytest.mark.parametrize(
+    ("cut", "op", "code"),
+    [
+        (cut_by_detach, "detach", "np.tanh(W * 2).detach()"),
+        (cut_by_no_grad, "no_grad", "np.tanh(W * 2)"),
+        (cut_by_a_chain_under_no_grad, "no_grad", "doubled = W * 2"),
+        (cut_before_more_is_computed, "detach", "cut = (W * 2).detach()"),
+    ],
+)
+def test_a_path_that_is_cut_is_told_with_the_line_of_the_cut_though_nothing_keeps_what_lies_behind(cut, op, code):
+    W1, W2 = (tv.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    (finding,) = (cut(W1) * W2).sum().backward().findings()
+    assert (finding.kind, finding.op) == ("no-gradient", op) and code in finding.source.code
+    assert finding.why.startswith("W1 requires a gradient and got none: the path is cut at " + op)
+
+
+def test_a_leaf_behind_a_cut_that_gets_its_gradient_elsewhere_is_none():
+    W = tv.tensor([1.0, 2.0], requires_grad=True)
+    assert kinds((cut_by_no_grad(W) * W).sum().backward()) == []
+
+
+def test_a_truncated_loop_keeps_no_segment_alive_and_a_new_leaf_has_nothing_behind_it():
+    a, b = (tv.tensor([0.5, 0.2], requires_grad=True) for _ in range(2))
+    h, seen = tv.tensor([0.1, 0.1]), []
+    for _ in range(5):
+        a.grad = b.grad = None
+        h = np.tanh(h * a + b)
+        assert kinds((h * h).sum().backward()) == []
+        seen.append(weakref.ref(h._current()))
+        h = h.detach()
+        h.requires_grad = True
+    assert [ref() for ref in seen] == [None] * 5
+    with tv.no_grad():
+        moved = a - 0.1 * a.grad
+    moved.requires_grad = True
+    assert kinds((moved * moved).sum().backward()) == []
 
 
 def test_an_array_that_stayed_as_it_was_is_none():
