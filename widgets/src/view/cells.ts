@@ -170,13 +170,13 @@ export function array(
 }
 
 /** An array in a cell of a table: in full while it is narrow and low, else its norm, and below it what is wrong with it. */
-export function brief(view: ArrayView | null): Child[] {
+export function brief(view: ArrayView | null, letters = FEW_LETTERS): Child[] {
   if (!view) return ["…"];
   const [rows, columns] = grid(view.shape);
   if (view.data && view.size > 0 && rows <= FEW_ROWS) {
     const text = words(view.data);
     const wide = Math.max(...text.map((w) => w.length));
-    if ((wide + 2) * columns <= FEW_LETTERS) {
+    if ((wide + 2) * columns <= letters) {
       const line = (r: number) => text.slice(r * columns, (r + 1) * columns).map((w) => w.padStart(wide));
       return rows === 1
         ? [line(0).join("  ").trim()]

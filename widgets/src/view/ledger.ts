@@ -8,7 +8,7 @@ import { shareButton } from "./changes";
 import { ruleOf, wrapped } from "./formula";
 
 const WIDTH = 84;
-const NARROW = 16; // letters of a rule that has room beside the numbers
+const ALONE = 24; // letters of a row of numbers where no running sum stands beside it
 const FEW = 6; // rows beside other things: of a node that is used more often, those around the step are shown
 
 /** At most `most` rows, those around the step. */
@@ -73,27 +73,26 @@ export function ledger(context: Context, id: number, most = FEW): HTMLElement {
       ? brief(rec.array(rec.share.total[share] ?? -1))
       : [now ? h("span", { class: "tv-soon" }, "next step") : "…"];
     const rule = ruleOf(rec, share);
-    // A rule that is long stands below, across all columns, so that the numbers keep their room.
-    const wide = rule.reduce<number>((n, part) => n + letters(part), 0) > NARROW;
-    const row = h(
+    return h(
       "tr",
-      { "data-when": when, "data-wide": wide ? "" : null, "aria-current": now ? "step" : null },
+      { "data-when": when, "aria-current": now ? "step" : null },
       h("td", {}, String(i + 1)),
       h("td", { class: "tv-from" }, h("code", {}, shortTitle(rec, consumer, 12)), h("small", {}, `slot ${slot}`)),
       h(
         "td",
         {},
         gate?.word ? `${gate.op} ${gate.word}` : (gate?.op ?? ""),
-        ...notes(wide ? [] : rule, summed, now || past),
+        ...notes(rule, summed, now || past),
         (most > FEW || now) && shareButton(context, share, shortTitle(rec, consumer, 12)),
       ),
-      h("td", { class: "tv-n tv-g" }, ...(now || past ? brief(value) : [h("span", { class: "tv-soon" }, "to come")])),
+      h(
+        "td",
+        { class: "tv-n tv-g" },
+        ...(now || past ? brief(value, summing ? undefined : ALONE) : [h("span", { class: "tv-soon" }, "to come")]),
+      ),
       summing && h("td", { class: "tv-n" }, ...reached),
       drawn && h("td", { class: "tv-fall" }, past ? fall(i === 0 ? 0 : (totals[i - 1] ?? 0), totals[i] ?? 0, x) : null),
     );
-    if (!wide) return [row];
-    const below = h("td", { colspan: columns - 1 }, h("small", { class: "tv-mono" }, ...rule));
-    return [row, h("tr", { "data-when": when, class: "tv-below-row" }, h("td"), below)];
   });
   const head = ["#", "from", "rule"].map((w) => h("th", { scope: "col" }, w));
   const table = h(
@@ -111,7 +110,7 @@ export function ledger(context: Context, id: number, most = FEW): HTMLElement {
         drawn && h("th", { "aria-hidden": "true" }),
       ),
     ),
-    h("tbody", {}, more(from, "earlier"), ...rows.flat(), more(list.length - to, "later")),
+    h("tbody", {}, more(from, "earlier"), ...rows, more(list.length - to, "later")),
   );
   const so = steps.total(id, step);
   const whole = so !== null && so.shares === list.length;
@@ -133,10 +132,6 @@ function notes(formula: Child[], summed: readonly number[], arrived: boolean): C
     summed.length > 0 &&
       h("small", {}, `${arrived ? "" : "to be "}summed over `, h("span", { class: "tv-keep" }, `axes ${axes(summed)}`)),
   ];
-}
-
-function letters(part: Child): number {
-  return (part instanceof Node ? (part.textContent ?? "") : String(part)).length;
 }
 
 function fall(from: number, to: number, x: (v: number) => number): SVGSVGElement {
