@@ -27,13 +27,31 @@ def test_a_lesson_runs_and_steps_and_answers(open_notebook, name):
     for cell in (steppers[0], steppers[-1]):
         book.cell(cell)
         stepper = book.debugger(cell=cell)
-        stepper.get_by_role("slider", name="Step").fill("1")
-        expect(stepper.get_by_role("status")).to_contain_text(re.compile(r"Step 1 of \d+"))
-        stepper.get_by_role("button", name="Next step", exact=True).click()
-        expect(stepper.get_by_role("status")).to_contain_text(re.compile(r"Step [2-9] of \d+"))
+        status = stepper.get_by_role("status").first  # of two runs side by side, the right one
+        stepper.get_by_role("slider", name="Step").first.fill("1")
+        expect(status).to_contain_text(re.compile(r"Step 1 of \d+"))
+        stepper.get_by_role("button", name="Next step", exact=True).first.click()
+        expect(status).to_contain_text(re.compile(r"Step [2-9] of \d+"))
 
     folded = book.find_cell("tv.self_test(")
     answer = book.output(folded).locator("details").first
     expect(answer.get_by_text("Answer")).to_be_visible()
     answer.get_by_text("Answer").click()
     expect(answer).to_have_attribute("open", "")
+
+
+WRITE = "([i, source]) => window.jupyterapp.shell.currentWidget.content.widgets[i].model.sharedModel.setSource(source)"
+
+
+def test_an_exercise_of_the_first_lesson_is_refused_with_a_hint_and_then_accepted(open_notebook):
+    book = open_notebook(FOLDER / f"{FIRST}.ipynb")
+    book.run_all()
+    cell = book.find_cell('tv.exercise("sigmoid")')
+    for lines, said in (
+        ("return g", "Hint: that is the gradient of the result as it is"),
+        ("s = 1 / (1 + np.exp(-x)); return g * s * (1 - s)", "Right"),
+    ):
+        book.page.evaluate(WRITE, [cell, f'def rule(g, x):\n    {lines}\n\ntv.exercise("sigmoid").check(rule)'])
+        book.cell(cell)
+        book.run(cell)
+        expect(book.output(cell)).to_contain_text(said)
