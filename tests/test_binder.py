@@ -7,6 +7,8 @@ import tomllib
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import yaml
+
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -32,7 +34,37 @@ def test_binder_runs_a_python_that_the_project_supports():
 
 
 def test_binder_needs_no_system_packages():
-    assert {path.name for path in (ROOT / "binder").iterdir()} == {"requirements.txt", "runtime.txt"}
+    # Of what lies there Binder reads two files; it would build a Dockerfile instead, if one had that name.
+    ours = {"CLASSROOM.md", "classroom.txt", "classroom.yaml", "classroom.Dockerfile"}
+    assert {path.name for path in (ROOT / "binder").iterdir()} - ours == {"requirements.txt", "runtime.txt"}
+
+
+def test_a_hub_installs_what_binder_installs_and_what_brings_the_lessons():
+    name = PROJECT["name"]
+    project, puller = lines("classroom.txt")
+    assert project.startswith(f"{name}[lab] @ git+https://") and puller == "nbgitpuller"
+    image = (ROOT / "binder" / "classroom.Dockerfile").read_text(encoding="utf-8")
+    assert "/tmp/tensorviz[lab]" in image and "nbgitpuller" in image
+    recipe = (ROOT / "binder" / "CLASSROOM.md").read_text(encoding="utf-8")
+    assert "binder/classroom.txt" in recipe and "binder/classroom.Dockerfile" in recipe and "classroom.yaml" in recipe
+
+
+def test_both_hubs_give_a_student_the_same_limits():
+    values = yaml.safe_load((ROOT / "binder" / "classroom.yaml").read_text(encoding="utf-8"))["singleuser"]
+    recipe = (ROOT / "binder" / "CLASSROOM.md").read_text(encoding="utf-8")
+    assert f"limits.memory {values['memory']['limit']}\n" in recipe
+    assert f"limits.cpu {values['cpu']['limit']}\n" in recipe
+    assert values["lifecycleHooks"]["postStart"]["exec"]["command"][0] == "gitpuller"
+
+
+def test_the_link_for_students_opens_a_lesson_of_the_repository():
+    recipe = (ROOT / "binder" / "CLASSROOM.md").read_text(encoding="utf-8")
+    (link,) = re.findall(r"https://HUB/\S+", recipe)
+    asked = parse_qs(urlsplit(link).query)
+    folder = asked["repo"][0].rsplit("/", 1)[1]
+    opens = asked["urlpath"][0]
+    assert opens.startswith(f"lab/tree/{folder}/")
+    assert (ROOT / opens.removeprefix(f"lab/tree/{folder}/")).is_file()
 
 
 def test_the_lab_extra_admits_the_jupyterlab_of_binders_own_image():
