@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 PARTS = tomllib.loads((FOLDER / "course.toml").read_text(encoding="utf-8"))["part"]
-FIRST, *OTHERS = (name for part in PARTS if part["title"] != "Start here" for name in part["lessons"])
+FIRST, *OTHERS = (name for part in PARTS if not part["title"].startswith("Beside the course") for name in part["lessons"])
 
 OUTPUTS = """() => window.jupyterapp.shell.currentWidget.content.widgets.map(
   c => c.model.outputs ? c.model.outputs.toJSON().map(o => [(o.data?.['text/html'] ?? '')].flat().join('')).join('') : '')"""
