@@ -239,7 +239,7 @@ def written_to(ops: Sequence[Node]) -> frozenset[int]:
 
 def same_bits(live: np.ndarray[Any, Any], value: Any) -> bool:
     """Whether an array still holds these numbers, NaN and signed zeros included."""
-    if live.shape != value.shape or live.dtype is not value.dtype and live.dtype != value.dtype:
+    if live.shape != value.shape or (live.dtype is not value.dtype and live.dtype != value.dtype):
         return False
     if live.size < 64 or live.dtype.itemsize not in (1, 2, 4, 8):
         return bool(live.tobytes() == value.tobytes())
