@@ -57,8 +57,8 @@ class Plan:
         self.extras = bool(op.extras)
         self.plain = op.differentiable and not op.partial
         """A float result requires a gradient as soon as an operand does."""
-        self.same_shape = op.elementwise or op.broadcasts
-        """Operands of the result's shape and dtype get shares of that shape and dtype."""
+        self.same_shape = (op.elementwise or op.broadcasts) and not op.foreign
+        """Operands of the result's shape and dtype get shares of that shape and dtype; of a user's own rule nobody knows."""
         self.exact = function_of(op, "exact")
 
 

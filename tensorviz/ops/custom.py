@@ -36,6 +36,7 @@ def custom_op(name: str, forward: Callable[..., Any], vjp: Callable[..., Any], *
     one gradient per operand, in that operand's shape, or None where there is none. With ``broadcasts=True`` it may return the result's
     shape instead, and the engine sums the axes that the operand grew. A gradient of another shape raises RuntimeError when it is pulled,
     naming op, slot, shape got and shape expected. Write ``vjp`` in NumPy calls: then gradients of gradients work as well.
+    Both functions get arrays that cannot be written to; what they return is copied.
 
     Operands are given by position, parameters by keyword. A name that is a built-in op's, or no identifier, raises TypeError;
     defining a custom op of the same name again replaces it, so that a notebook's cell can be run twice.
@@ -122,7 +123,7 @@ def _as_result(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(*operands: Any, **params: Any) -> Any:
         try:
-            result = forward(*operands, **params)
+            result = forward(*map(_read_only, operands), **params)
         except Exception as error:
             shapes = ", ".join(str(np.shape(x)) for x in operands)
             frame = user_frame(1)
@@ -149,13 +150,17 @@ def _as_result(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def _read_only(x: Any) -> Any:
+    """An array as the user's functions get it: other nodes and the record hold the same one, so whoever writes into it must fail."""
+    if isinstance(x, np.ndarray):
+        x = x.view()
+        x.flags.writeable = False
+    return x
+
+
 def _pull(op: Op, vjp: Callable[..., Any]) -> Callable[[Node, Any], tuple[Any, ...]]:
     def pull(node: Node, g: Any) -> tuple[Any, ...]:
-        if isinstance(g, np.ndarray):
-            # other nodes and the record hold the same array: a rule that writes into it must fail, as it does on its operands
-            g = g.view()
-            g.flags.writeable = False
-        return _shares(op, node, vjp(g, *(n.value for n in node.inputs), **node.params))
+        return _shares(op, node, vjp(_read_only(g), *(_read_only(n.value) for n in node.inputs), **node.params))
 
     return pull
 
@@ -184,6 +189,8 @@ def _shares(op: Op, node: Node, returned: Any) -> tuple[Any, ...]:
             shares.append(None)
             continue
         share = share if hasattr(share, "shape") else _as_share(op, slot, share)
+        if isinstance(share, np.ndarray):
+            share = np.array(share)  # the user may write to it again: a rule may hand out one buffer at every call
         expected = inp.value.shape
         if share.shape != expected and not (op.broadcasts and can_grow(expected, share.shape)):
             hint = "" if op.broadcasts else "; sum the axes that it was broadcast along, or pass broadcasts=True and let the engine do it"

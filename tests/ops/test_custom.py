@@ -169,3 +169,76 @@ def test_a_forward_that_hands_out_its_own_buffer_leaves_the_record_as_it_was() -
     y = double(tv.tensor([1.0, 2.0], requires_grad=True))
     buffer[...] = 0.0
     assert y.tolist() == [2.0, 4.0]
+
+
+def writes(a: Any) -> Any:
+    a *= 2.0
+    return a
+
+
+@pytest.mark.parametrize(
+    ("forward", "vjp"),
+    [
+        (writes, lambda g, a: (2.0 * g,)),
+        (lambda a: a * a, lambda g, a: (writes(a) * g,)),
+        (lambda a: a * 2.0, lambda g, a: (writes(g),)),
+    ],
+    ids=["forward into its operand", "rule into the operand", "rule into the gradient"],
+)
+def test_a_function_that_writes_into_what_it_was_given_is_refused_also_where_that_is_a_result(forward: Any, vjp: Any):
+    op = tv.custom_op("writes", forward, vjp)
+    x = leaf([1.0, 2.0])
+    h = np.exp(x)
+    with pytest.raises(ValueError, match="read-only") as caught:
+        (op(h) + h).sum().backward()
+    assert any("of the custom op 'writes'" in note or "backward rule of writes" in note for note in caught.value.__notes__)
+    assert h.tolist() == np.exp([1.0, 2.0]).tolist()
+    assert x.grad is None
+
+
+def test_a_plain_array_of_the_users_stays_writable_after_it_went_through_an_op():
+    data = np.ones(2)
+    tv.custom_op("twice", lambda a: a * 2.0, lambda g, a: (g * 2.0,))(data)
+    data[0] = 3.0
+    assert data.tolist() == [3.0, 1.0]
+
+
+def test_a_rule_may_hand_out_one_buffer_at_every_call():
+    buffer = np.zeros(3)
+
+    def rule(g: Any, a: Any) -> Any:
+        return (np.multiply(g, a, out=buffer),)
+
+    half_square = tv.custom_op("half_square", lambda a: a * a / 2.0, rule)
+    x, y = leaf([1.0, 2.0, 3.0]), leaf([10.0, 20.0, 30.0])
+    trace = (half_square(x) + half_square(y)).sum().backward()
+    buffer[...] = np.nan
+    assert x.grad.tolist() == [1.0, 2.0, 3.0]
+    assert y.grad.tolist() == [10.0, 20.0, 30.0]
+    assert trace.node("x").shares[0].value.tolist() == [1.0, 2.0, 3.0]
+    assert trace.node("y").shares[0].value.tolist() == [10.0, 20.0, 30.0]
+
+
+@pytest.mark.parametrize("broadcasts", [False, True])
+def test_a_share_that_is_no_real_number_is_refused_however_the_shapes_fit(broadcasts: bool):
+    turn = tv.custom_op("turn", lambda a: a * 1.0, lambda g, a: (g * 1j,), broadcasts=broadcasts)
+    x = leaf([1.0, 2.0])
+    with pytest.raises(RuleError, match=r"turn .*slot 0 a gradient of dtype complex128, expected float64"):
+        turn(x).sum().backward()
+    assert x.grad is None
+
+
+@pytest.mark.parametrize("broadcasts", [False, True])
+def test_a_share_of_another_precision_goes_on_in_the_operands(broadcasts: bool):
+    seen = []
+
+    def looks(g: Any, a: Any) -> Any:
+        seen.append(g.dtype)
+        return (g,)
+
+    below = tv.custom_op("below", lambda a: a * 1, looks, broadcasts=broadcasts)
+    wide = tv.custom_op("wide", lambda a: a * 2, lambda g, a: (g.astype(np.float64) * 2.0,), broadcasts=broadcasts)
+    x = leaf([1.0, 2.0], np.float32)
+    wide(below(x)).sum().backward()
+    assert seen == [np.float32]
+    assert x.grad.dtype == np.float32
