@@ -50,7 +50,7 @@ def _passed(a: Any) -> Any:
 
 
 @lowering("copy")
-def _copy(a: Any) -> Any:
+def _copy(a: Any, order: str = "K") -> Any:  # noqa: ARG001 - where its elements lie in memory is no part of the value
     return p.stage(a)
 
 

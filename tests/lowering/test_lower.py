@@ -413,3 +413,11 @@ def test_infinities_that_were_not_chosen_reach_nothing():
     lowered.backward()
     np.testing.assert_allclose(lowered.grad("x"), x.grad, rtol=1e-12)
     assert np.isfinite(lowered.grad("x")).all()
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A", "K"])
+def test_a_copy_is_lowered_in_whatever_order_it_lies_in_memory(order: str):
+    x = leaf([[1.0, 2.0], [3.0, 4.0]], "x")
+    lowered = tv.lower((x.copy(order) ** 2).sum())
+    lowered.backward()
+    assert lowered.grad("x").tolist() == [[2.0, 4.0], [6.0, 8.0]]
