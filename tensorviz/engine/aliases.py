@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorviz.engine.graph import Node
+from tensorviz.engine.graph import Node, frozen
 from tensorviz.engine.mode import enable_grad, is_grad_enabled, no_grad
 from tensorviz.engine.run import apply
 from tensorviz.errors import InPlaceError
@@ -65,7 +65,8 @@ def view(op: Op, a: Any, params: dict[str, Any], put: Put | None, *, zero_d: boo
         return made
     value, kept = made._node.value, a._current().value
     if (
-        value.base is not None and (value.base is kept or value.base is kept.base)
+        value is kept  # some return their operand where there is nothing to do
+        or (value.base is not None and (value.base is kept or value.base is kept.base))
         if type(value) is np.ndarray and type(kept) is np.ndarray
         else (zero_d or type(value) is np.ndarray) and (type(kept) is np.ndarray or _is_array(a))  # of a single element nothing needs to be copied
     ):
@@ -125,6 +126,17 @@ def write_through(t: Tensor) -> None:
         lying = alias.op.run(alias.base._current().value, **alias.params)
         if type(lying) is np.ndarray and lying.ndim:
             part._current().value = lying
+
+
+def lying_as(old: Any, value: Any) -> Any:
+    """The value with its axes in memory in the order of ``old``'s, in whose place it comes: whether a view can be taken of it depends on that."""
+    if type(value) is not np.ndarray or type(old) is not np.ndarray or value.strides == old.strides:
+        return value
+    made = np.empty_like(old, dtype=value.dtype)
+    if made.strides == value.strides:
+        return value
+    made[...] = value
+    return frozen(made)
 
 
 def _outdate(t: Tensor, changed: list[Tensor]) -> None:

@@ -345,6 +345,7 @@ class Tensor:
                     f"in-place {by}: {self._what()} has dtype {old.value.dtype}, the result {node.value.dtype}, which does not fit into it"
                 )
             node = result.astype(old.value.dtype)._current() if node.op is not None else leaf(np.asarray(node.value).astype(old.value.dtype)[()])
+        node.value = aliases.lying_as(old.value, node.value)
         if old.op is None and not (enabled and node.tracked):
             node = self._successor(old, node.value)
         elif old.rare is not None and old.rare.name is not None and node.name is None:

@@ -96,6 +96,33 @@ def single(h):
     h[2:, :1].squeeze()[()] = 40
 
 
+def laid_out_as_before(h):
+    t = h.T
+    t += np.ones((4, 3))  # in rows, while t lies in columns
+    h.reshape(-1)[0] = 100
+    t.reshape(-1)[1] = 200
+    f = h.T * 1
+    f += np.ones((4, 3))
+    f.reshape(-1)[0] = 300
+    f.reshape(-1, order="F")[1] = 400
+    f[0] *= 2
+    f.ravel(order="F")[2] = 500
+    h += f.T
+    r = h[0, ::-1] * 1
+    r[1:] += 1
+    r.reshape(2, 2)[0] = 600
+    h[2] = r
+
+
+def squeezed_of_nothing(h):
+    s = h.squeeze()
+    s[0] = 9
+    h[1].squeeze()[2] = 10
+    s.squeeze()[2] += h[0]
+    h *= 2
+    h += s
+
+
 def copied(h):
     g = h[[0, 1]]
     g += 1
@@ -109,7 +136,22 @@ def copied(h):
     c[0] = 0
 
 
-PROGRAMS = (chained, sliced, row_by_row, reshaped, flattened, permuted, widened, reversed_, split, single, seen_by_others, copied)
+PROGRAMS = (
+    chained,
+    sliced,
+    row_by_row,
+    reshaped,
+    flattened,
+    permuted,
+    widened,
+    reversed_,
+    split,
+    single,
+    seen_by_others,
+    laid_out_as_before,
+    squeezed_of_nothing,
+    copied,
+)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
