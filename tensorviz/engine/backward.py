@@ -124,7 +124,7 @@ def _root(y: Any) -> Node:
 
 
 def _seeds(nodes: Sequence[Node], roots: Sequence[Tensor], gradients: Sequence[Any] | None) -> list[Any]:
-    if gradients is not None and not isinstance(gradients, (list, tuple, np.ndarray)):
+    if gradients is not None and not (isinstance(gradients, (list, tuple)) or (isinstance(gradients, np.ndarray) and gradients.ndim)):
         raise SeedError(f"backward of a list of Tensors takes a list of gradients, one per Tensor, got {shown(gradients)}")
     if gradients is not None and len(gradients) != len(nodes):
         raise SeedError(
@@ -133,7 +133,7 @@ def _seeds(nodes: Sequence[Node], roots: Sequence[Tensor], gradients: Sequence[A
     if gradients is None and len(nodes) == 1 and nodes[0].value.ndim == 0:
         return [nodes[0].value.dtype.type(1)]
     seeds = []
-    for node, root, gradient in zip(nodes, roots, gradients or [None] * len(nodes), strict=True):
+    for node, root, gradient in zip(nodes, roots, [None] * len(nodes) if gradients is None else gradients, strict=True):
         value = node.value
         if gradient is None:
             if value.size != 1:

@@ -246,3 +246,13 @@ def test_a_share_of_the_wrong_shape_names_op_slot_and_both_shapes():
     with pytest.raises(RuleError, match=r"wrong_shape.*slot 0 \(a\).*shape \(3,\), expected \(2, 3\)"):
         REGISTRY["wrong_shape"](x).sum().backward()
     assert x.grad is None
+
+
+def test_the_rows_of_an_array_are_gradients_one_per_root():
+    x = leaf([1.0, 2.0, 3.0])
+    tv.backward([x * 2, x], np.array([[1.0, 1.0, 1.0], [10.0, 20.0, 30.0]]))
+    assert x.grad.tolist() == [12, 22, 32]
+    with pytest.raises(SeedError, match=r"2 Tensor\(s\) and 3 gradient"):
+        tv.backward([x * 2, x], np.ones((3, 3)))
+    with pytest.raises(SeedError, match="one per Tensor"):
+        tv.backward([x * 2, x], np.array(1.0))
