@@ -56,8 +56,11 @@ class Pass:
         """False: only the first rules have run, as many as there are entries in ``pulled``."""
 
     def build(self) -> TraceData:
-        """The record: every node, share and step of the pass. No garbage is made, so the cycle collector need not search the growing record."""
-        with uncollected():
+        """The record: every node, share and step of the pass. No garbage is made, so the cycle collector need not search the growing record.
+
+        What rules that run again have to say about their numbers was said, or was not to be said, when they ran first.
+        """
+        with uncollected(), np.errstate(all="ignore"):
             return self._build()
 
     def order(self) -> tuple[list[Node], dict[Node, int]]:
@@ -117,8 +120,12 @@ class Pass:
                 if axes:
                     steps.append(("unbroadcast", target, share, None, None))
                 steps.append(("accumulate", target, share, _optional_array(before), share.total))
+        written: set[int] = set()
         for node, held in self.writes:
             i = ids[node]
+            if i in written:
+                continue  # an unchanged version of a leaf that had its step: the total is that of both
+            written.add(i)
             total = totals[i]
             steps.append(("leaf", i, None, held, _array(total if held is None else held + total)))
         built = tuple(self._node(n, i, ids, names, received.get(i, []), totals.get(i)) for i, n in enumerate(nodes))

@@ -183,7 +183,7 @@ def _finish(op: Op, plan: Plan, nodes: tuple[Node, ...], params: dict[str, Any],
             if exact or plan.same_shape:
                 dtype = value.dtype
                 for n in nodes:
-                    if n.requires_grad and (n.value.dtype is not dtype or not (exact or n.value.shape == shape)):
+                    if n.requires_grad and (n.value.dtype is not dtype or (n.value.size > HUGE if exact else n.value.shape != shape)):
                         break
                 else:
                     # with NumPy 1 a rule may widen a scalar; fitting the share narrows it again
@@ -253,7 +253,9 @@ def _fast(op: Op, slow: Callable[[Any, Any], Any], *, reflected: bool) -> Callab
             if value.size > HUGE:
                 same = False
             elif exact is not None and exact(x, y):
-                same = (not a.requires_grad or x.dtype is dtype) and (not b.requires_grad or y.dtype is dtype)
+                same = (not a.requires_grad or (x.dtype is dtype and x.size <= HUGE)) and (
+                    not b.requires_grad or (y.dtype is dtype and y.size <= HUGE)
+                )
             elif same_shape:
                 shape = value.shape
                 same = (not a.requires_grad or (x.shape == shape and x.dtype is dtype)) and (

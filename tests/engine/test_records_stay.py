@@ -84,3 +84,42 @@ def test_a_recorded_pass_over_large_arrays_keeps_next_to_no_gradients():
     finally:
         tracemalloc.stop()
     assert held < loss.size + 8 * 64 * 32 * 128 / 2  # half of one array, where six shares were sent
+
+
+def test_a_product_with_a_small_result_keeps_no_large_share_either():
+    w = tv.tensor(np.ones((2000, 1000)), requires_grad=True)
+    loss = (w @ np.ones((1000, 4))).sum()
+    assert any(type(s) is engine_graph.Again for shares in swept(loss, whole=False)[1] for s in shares)
+    trace = loss.backward()
+    assert trace.node(w).shares[0].value.tobytes() == w.grad.tobytes()
+
+
+def test_the_short_way_of_a_caller_that_was_there_before_keeps_none_either():
+    w = tv.tensor(np.ones((200, 100)), requires_grad=True)
+    for _ in range(2):
+        loss = (w @ np.ones((100, 4))).sum()
+    assert any(type(s) is engine_graph.Again for shares in swept(loss, whole=False)[1] for s in shares)
+
+
+def test_looking_at_a_record_raises_no_floating_point_errors_of_the_pass_again():
+    x = tv.tensor(np.zeros(20_000), requires_grad=True)
+    with np.errstate(all="ignore"):
+        trace = (np.sqrt(x) * 1.0).sum().backward()
+    with np.errstate(all="raise"):
+        assert np.isinf(trace.node(x).cotangent).all()
+
+
+def test_two_versions_of_a_leaf_with_the_same_numbers_have_one_step_together():
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    x.data = x.data.copy()
+    trace = (y + x * 3).sum().backward()
+    assert x.grad.tolist() == [5, 5]
+    (step,) = [s for s in trace.steps if s.kind == "leaf"]
+    assert (step.before, step.after.tolist()) == (None, [5, 5])
+    assert "stale-grad" not in [f.kind for f in trace.findings()]
+    (x * 1).sum().backward()
+    again = (y + x * 3).sum().backward()
+    (step,) = [s for s in again.steps if s.kind == "leaf"]
+    assert (step.before.tolist(), step.after.tolist()) == ([6, 6], x.grad.tolist())
+    assert "stale-grad" in [f.kind for f in again.findings()]
