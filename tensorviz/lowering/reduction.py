@@ -40,7 +40,8 @@ def deviations(a: Any, axis: Any) -> Any:
 @lowering("var")
 def _var(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
     d = deviations(a, axis)
-    return divided(total(p.mul(d, d), axis, keepdims), max(count(a.shape, axis) - ddof, 0))
+    found, n = total(p.mul(d, d), axis, keepdims), max(count(a.shape, axis) - ddof, 0)
+    return divided(found, n) if n else p.mul(found, np.where(np.asarray(found) == 0, np.nan, np.inf))
 
 
 def root(x: Any) -> Any:

@@ -175,7 +175,7 @@ class _Abs(Op):
 
     name, label, word = "abs", "|a|", "scales"
     slots, forward = ("a",), np.absolute
-    ufuncs, operators, methods = (np.absolute, np.fabs), ("__abs__",), ("abs",)
+    ufuncs, operators, methods = (np.absolute,), ("__abs__",), ("abs",)
     vjps = ("g * np.sign(a)",)
     formulas = ("g * sign(a)",)
     examples = staticmethod(lambda rng: [((off_zero(rng, s),), {}) for s in ((), (4,), (2, 0), (2, 1, 3))])

@@ -100,8 +100,22 @@ def _heaviside(x1: Any, x2: Any) -> Any:
 @expose(numpy=[np.copysign])
 def _copysign(x1: Any, x2: Any) -> Any:
     """The size of ``x1`` with the sign of ``x2``, which gets no gradient."""
-    size = np.abs(x1) if isinstance(x1, Tensor) else np.broadcast_to(np.abs(x1), np.broadcast_shapes(np.shape(x1), np.shape(x2)))
+    x1, x2 = (x if isinstance(x, Tensor) else np.asarray(x) if isinstance(x, (list, tuple)) else x for x in (x1, x2))
+    # NumPy's own word on the dtype, in which a Python number counts for less than an array
+    kind = np.copysign(*(np.ones((), x.dtype) if hasattr(x, "dtype") else x for x in (x1, x2))).dtype
+    sized = _in(x1, kind) if isinstance(x1, Tensor) else np.broadcast_to(np.asarray(x1, kind), np.broadcast_shapes(np.shape(x1), np.shape(x2)))
+    size = np.abs(sized)
     return np.where(np.signbit(x2), -size, size)
+
+
+@expose(numpy=[np.fabs])
+def _fabs(x: Any) -> Any:
+    """``|x|``, of whole numbers and truth values as floating numbers."""
+    return np.abs(_in(x, np.fabs(np.ones((), x.dtype)).dtype))
+
+
+def _in(x: Any, kind: Any) -> Any:
+    return x if x.dtype == kind else x.astype(kind)
 
 
 @expose(numpy=[np.modf])

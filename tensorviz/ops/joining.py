@@ -252,6 +252,9 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     >>> len(vsplit(np.ones((4, 2)), 2))
     2
     """
+    ary = as_array(ary)
+    if ary.ndim < 2:
+        raise ShapeError(f"vsplit: takes an array of 2 axes or more, got shape {ary.shape}; split cuts along the only axis")
     return list(split(ary, indices_or_sections, 0))
 
 

@@ -30,6 +30,9 @@ def asked() -> str:
         module = frame.f_globals.get("__name__", "")
         if not module.startswith("tensorviz."):
             break
+        if module == "tensorviz.engine.protocols":  # in a function that has only NumPy's name
+            function = frame.f_locals.get("func") or frame.f_locals.get("ufunc")
+            return f"np.{getattr(function, '__name__', name)}"
         if module not in _HELPERS and name not in _PASSED_OVER and not name.startswith("_"):
             return name
         frame = frame.f_back

@@ -75,13 +75,14 @@ def _centred(a: Any, axis: Axis) -> Any:
 def _var(a: Any, axis: Axis = None, ddof: float = 0, keepdims: Any = False) -> Any:
     if getattr(a, "dtype", None) == np.float16:  # squares are added in float32, as NumPy adds for the mean
         return np.asarray(_var(np.asarray(a, np.float32), axis, ddof, keepdims)).astype(np.float16)[()]
-    d = np.subtract(a, REGISTRY["mean"](a, axis=axis, keepdims=True))
-    return _divided(np.add.reduce(d * d, axis=axis, keepdims=keepdims), max(count(np.shape(a), axis) - ddof, 0))
+    d = np.subtract(a, REGISTRY["mean"].run(a, axis=axis, keepdims=True))
+    total, n = np.add.reduce(d * d, axis=axis, keepdims=keepdims), max(count(np.shape(a), axis) - ddof, 0)
+    return _divided(total, n) if n else total * np.where(total == 0, np.nan, np.inf).astype(total.dtype)  # total / 0 without a warning
 
 
 def _var_rule(g: Any, a: Any, axis: Axis, ddof: float, keepdims: bool) -> Any:
     n = max(count(a.shape, axis) - ddof, 0)
-    return restored(divided(g * 2, n) if n else g * np.nan, axis, keepdims) * _centred(a, axis)
+    return restored(divided(g * 2, n) if n else g * np.inf, axis, keepdims) * _centred(a, axis)
 
 
 class _Var(Op):
@@ -230,7 +231,7 @@ def var(
     mean: Any = None,
     correction: Any = None,
 ) -> Any:
-    """The variance over ``axis`` (int, tuple, or None for all); divides by ``n - ddof``, NaN where that is not positive. Further arguments as NumPy's.
+    """The variance over ``axis`` (int, tuple, or None for all); divides by ``n - ddof``, by 0 where that is negative. Further arguments as NumPy's.
 
     >>> var(np.array([[1.0, 2.0, 6.0]]), axis=1, ddof=1)
     array([7.])

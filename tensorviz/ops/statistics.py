@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.arguments import one_of
+from tensorviz.arguments import one_of, shown
 from tensorviz.engine.op import REDUCTIONS, expose
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError, OptionError, ShapeError
@@ -88,7 +88,6 @@ def _quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: boo
     a = as_array(a)
     if a.dtype.kind != "f":
         a = a.astype(float)
-    q = _values(q).astype(float)
     if q.size and not (q.min() >= 0 and q.max() <= 1):
         raise OptionError(f"{asked()}: quantiles lie between 0 and 1 (percentiles between 0 and 100)")
     rows, kept = _flattened(a, plain(axis))
@@ -110,7 +109,7 @@ def _quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: boo
 
 
 def _quantile_functions(of: Callable[..., Any], scale: float, *, skip: bool) -> None:
-    def quantile(
+    def _quantile(
         a: Any,
         q: Any,
         axis: Any = None,
@@ -123,10 +122,17 @@ def _quantile_functions(of: Callable[..., Any], scale: float, *, skip: bool) -> 
     ) -> Any:
         if weights is not None:
             raise DTypeError(f"{of.__name__} with weights= has no rule; sort the elements and interpolate the running sum of the weights")
-        return _quantile_of(a, _values(q) / scale, axis, out, method, keepdims, skip=skip)
+        return _quantile_of(a, _asked_for(q) / scale, axis, out, method, keepdims, skip=skip)
 
-    quantile.__name__ = of.__name__
-    expose(numpy=[of])(quantile)
+    expose(numpy=[of])(_quantile)
+
+
+def _asked_for(q: Any) -> Any:
+    """Which quantiles, as floating numbers."""
+    values = _values(as_array(q))
+    if values.dtype.kind not in "fiub":
+        raise DTypeError(f"{asked()}: q holds real numbers, got {shown(q)}")
+    return values.astype(float)
 
 
 _quantile_functions(np.quantile, 1.0, skip=False)
@@ -137,12 +143,12 @@ _quantile_functions(np.nanpercentile, 100.0, skip=True)
 
 @expose(numpy=[np.median])
 def _median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:  # noqa: ARG001 - NumPy's signature
-    return _quantile_of(a, 0.5, axis, out, "midpoint", keepdims, skip=False)
+    return _quantile_of(a, np.array(0.5), axis, out, "midpoint", keepdims, skip=False)
 
 
 @expose(numpy=[np.nanmedian])
 def _nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:  # noqa: ARG001 - NumPy's signature
-    return _quantile_of(a, 0.5, axis, out, "midpoint", keepdims, skip=True)
+    return _quantile_of(a, np.array(0.5), axis, out, "midpoint", keepdims, skip=True)
 
 
 # ---- passing over NaN --------------------------------------------------------------------------------------------
@@ -190,7 +196,9 @@ def _nanvar(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False, *, where: Any = True, **further: Any
 ) -> Any:
     kept, there = _without(a, 0)
-    return np.var(kept, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=_both(there, where), **further)
+    there = _both(there, where)
+    found = np.var(kept, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=there, **further)
+    return _enough(found, there, axis, ddof, keepdims, **further)
 
 
 @expose(numpy=[np.nanstd])
@@ -198,7 +206,16 @@ def _nanstd(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False, *, where: Any = True, **further: Any
 ) -> Any:
     kept, there = _without(a, 0)
-    return np.std(kept, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=_both(there, where), **further)
+    there = _both(there, where)
+    found = np.std(kept, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=there, **further)
+    return _enough(found, there, axis, ddof, keepdims, **further)
+
+
+def _enough(found: Any, there: Any, axis: Any, ddof: Any, keepdims: Any, correction: Any = None, **_further: Any) -> Any:
+    """NaN in place of what was found in no more elements than ``ddof`` takes off their number."""
+    n = np.sum(there, axis=plain(axis), keepdims=bool(keepdims))
+    spoilt = n <= (ddof if correction is None else correction)
+    return found * np.where(spoilt, np.nan, 1).astype(found.dtype) if np.any(spoilt) else found
 
 
 def _nan_extreme(reduce: Callable[..., Any], worst: float) -> Callable[..., Any]:

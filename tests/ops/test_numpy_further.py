@@ -108,6 +108,59 @@ def test_a_deviation_of_equal_numbers_has_slope_zero_with_a_mask_as_without():
     assert gradient(y, x) == [[0, 0, 0]]
 
 
+# ---- dtypes and numbers that are NumPy's ------------------------------------------------------------------------
+
+
+DTYPES = [np.float16, np.float32, np.float64, np.int8, np.int64, np.bool_]
+
+
+@pytest.mark.parametrize("first", DTYPES)
+@pytest.mark.parametrize("second", [*DTYPES, None])
+def test_a_copied_sign_has_numpys_dtype(first, second):
+    size, sign = np.array([1, 1, 0], first), -1 if second is None else np.array([0, 1, 1], second)
+    want = np.copysign(size, sign)
+    got = np.copysign(tv.tensor(size), sign if second is None else tv.tensor(sign))
+    assert (got.dtype, got.tolist()) == (want.dtype, want.tolist())
+    mixed = np.copysign(size, sign if second is None else tv.tensor(sign))
+    assert (mixed.dtype, mixed.tolist()) == (want.dtype, want.tolist())
+
+
+def test_a_copied_sign_of_narrow_numbers_sends_its_gradient_back_narrow():
+    x = leaf(np.float32([1.0, -2.0]))
+    y = np.copysign(x, np.array([-1.0, -1.0]))
+    assert y.dtype == np.float64
+    y.backward(np.array([1.0, 10.0]))
+    assert (x.grad.dtype, x.grad.tolist()) == (np.float32, [-1.0, 10.0])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_fabs_gives_floating_numbers(dtype):
+    a = np.array([[1, 0]], dtype) if dtype is np.bool_ else np.array([[1, -2]], dtype)
+    want, got = np.fabs(a), np.fabs(tv.tensor(a))
+    assert (got.dtype, got.tolist()) == (want.dtype, want.tolist())
+
+
+@pytest.mark.parametrize("f", [np.var, np.std, np.nanvar, np.nanstd])
+@pytest.mark.parametrize("ddof", [0, 1, 2, 3])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_variance_of_too_few_elements_is_numpys(f, ddof, axis):
+    a = np.array([[1.0, 2.0], [3.0, 3.0]])
+    for keepdims in (False, True):
+        np.testing.assert_array_equal(f(tv.tensor(a), axis=axis, ddof=ddof, keepdims=keepdims), f(a, axis=axis, ddof=ddof, keepdims=keepdims))
+    if f in (np.nanvar, np.nanstd):
+        a[0, 1] = NAN
+        np.testing.assert_array_equal(f(tv.tensor(a), axis=axis, ddof=ddof), f(a, axis=axis, ddof=ddof))
+
+
+def test_a_variance_divided_by_zero_grows_without_end_away_from_the_mean():
+    x = leaf([1.0, 2.0])
+    y = np.var(x, ddof=2)
+    y.backward()
+    assert x.grad.tolist() == [-np.inf, np.inf]
+    assert [root.item() for root in tv.lower(y).roots] == [np.inf]
+
+
 # ---- further arguments -------------------------------------------------------------------------------------------
 
 
