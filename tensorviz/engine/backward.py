@@ -123,8 +123,10 @@ def _root(y: Any) -> Node:
     return node
 
 
-def _seeds(nodes: Sequence[Node], roots: Sequence[Tensor], gradients: Sequence[Any] | None) -> list[Any]:
-    if gradients is not None and not (isinstance(gradients, (list, tuple)) or (isinstance(gradients, np.ndarray) and gradients.ndim)):
+def _seeds(nodes: Sequence[Node], roots: Sequence[Tensor], gradients: Any) -> list[Any]:
+    if isinstance(gradients, np.ndarray) and gradients.ndim:
+        gradients = list(gradients)
+    if gradients is not None and not isinstance(gradients, (list, tuple)):
         raise SeedError(f"backward of a list of Tensors takes a list of gradients, one per Tensor, got {shown(gradients)}")
     if gradients is not None and len(gradients) != len(nodes):
         raise SeedError(
