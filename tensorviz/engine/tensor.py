@@ -241,6 +241,8 @@ class Tensor:
         if value is not None and not isinstance(value, str):
             raise DTypeError(f"a name is a string or None, got {type(value).__name__}")
         rare = self._current().more()
+        if rare.name == value:
+            return
         rare.renamed = (*rare.renamed, (new_uid(), rare.name))
         rare.name = value
 
@@ -441,12 +443,21 @@ class Tensor:
     __hash__ = object.__hash__
 
     def __copy__(self) -> Tensor:
-        return Tensor(self._current())
+        """Of a leaf: a leaf of its own, with the same values, whose gradient is None. Of a result: another handle on it, cut from its graph or not."""
+        node = self._current()
+        return Tensor(node) if node.op is not None or (node.params and not node.requires_grad) else self._twin()
 
     def __deepcopy__(self, memo: Any) -> Tensor:
         node = self._current()
         if node.op is not None:
             raise InPlaceError(f"deepcopy of {self._what()}, the result of {node.op.name}: only leaves can be copied; use detach()")
+        made = self._twin()
+        made.grad = None if self._own is None else self._own.grad
+        return made
+
+    def _twin(self) -> Tensor:
+        """A leaf of its own like this one; a subclass makes one of its class."""
+        node = self._current()
         return tensor(node.value, requires_grad=node.requires_grad, name=node.name)
 
     def __reduce__(self) -> Any:

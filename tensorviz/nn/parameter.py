@@ -37,7 +37,7 @@ class Parameter(Tensor):
         rare = self._current().rare
         return (rare.path or "") if rare is not None else ""
 
-    def __deepcopy__(self, memo: Any) -> Parameter:
+    def _twin(self) -> Parameter:
         return _unpickled(self.numpy(), self.requires_grad, self.name)
 
     def __reduce__(self) -> Any:

@@ -108,6 +108,27 @@ def test_leaves_can_be_copied_and_pickled_and_results_cannot():
         pickle.dumps(y)
 
 
+def test_a_copied_leaf_gets_gradients_of_its_own():
+    x = tv.tensor([1.0, 2.0], requires_grad=True, name="x")
+    (x * 2).sum().backward()
+    shallow, deep = copy.copy(x), copy.deepcopy(x)
+    assert shallow.grad is None
+    assert deep.grad.tolist() == [2, 2]
+    for twin in (shallow, deep):
+        (twin * twin).sum().backward()
+        twin.data[0] = 7
+    assert (shallow.grad.tolist(), deep.grad.tolist()) == ([2, 4], [4, 6])
+    assert (x.grad.tolist(), x.tolist()) == ([2, 2], [1, 2])
+    x.grad[0] = 9
+    assert deep.grad.tolist() == [4, 6]
+
+
+def test_a_copied_result_is_another_name_for_it():
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    (copy.copy(x * 3) + 1).sum().backward()
+    assert x.grad.tolist() == [3, 3]
+
+
 def test_printing_shows_values_and_what_is_not_usual():
     assert repr(tv.tensor([1.0, 2.0])) == "tensor([1., 2.])"
     assert repr(tv.tensor(np.float32([1.0]), requires_grad=True, name="w")) == "tensor([1.], dtype=float32, requires_grad=True, name='w')"

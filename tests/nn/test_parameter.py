@@ -83,11 +83,18 @@ def test_kind_and_name_stay_when_the_values_change():
 
 def test_copies_and_pickles_are_parameters_of_their_own():
     w = tv.nn.Parameter([1.0], name="w", requires_grad=False)
-    for other in (copy.deepcopy(w), pickle.loads(pickle.dumps(w))):
+    for other in (copy.copy(w), copy.deepcopy(w), pickle.loads(pickle.dumps(w))):
         assert type(other) is tv.nn.Parameter
         assert (other.tolist(), other.name, other.requires_grad) == ([1], "w", False)
         other.data[0] = 5
         assert w.tolist() == [1]
+
+
+def test_a_deep_copy_takes_its_gradient_along():
+    w = tv.nn.Parameter([1.0])
+    (w * 3).sum().backward()
+    assert copy.deepcopy(w).grad.tolist() == [3]
+    assert copy.copy(w).grad is None
 
 
 def test_it_prints_as_a_parameter_and_errors_call_it_by_its_name():
