@@ -175,7 +175,10 @@ function strips(rec: Recording, share: number, words: string): SVGSVGElement {
       s("path", { class: "tv-axis", d: `M${x2 - 5},${y2 - 3}h-5v${afterHeight + 6}h5` }),
       s("text", { class: "tv-axis-name", x: x2 - 14, y: y2 + afterHeight / 2 + 5, "text-anchor": "end" }, "1"),
     );
-  const fate = `${summed.length === 1 ? "axis" : "axes"} ${summed.join(", ")} ${summed.length === 1 ? "is" : "are"} ${kept ? "kept as size 1" : "dropped"}`;
+  const gone = summed.filter((axis) => !wrongly(axis, local.shape, value.shape));
+  const fate = gone.length
+    ? `${gone.length === 1 ? "axis" : "axes"} ${gone.join(", ")} ${gone.length === 1 ? "is" : "are"} ${kept ? "kept as size 1" : "dropped"}`
+    : "";
   parts.push(s("text", { class: "tv-fate", x: x2, y: y2 + afterHeight + 18 }, fate));
   const w = Math.max(x2 + afterWidth, x2 + 128) + 6;
   const hh = Math.max(y0 + fullHeight + 8, y2 + afterHeight + 26);
@@ -191,6 +194,11 @@ function strips(rec: Recording, share: number, words: string): SVGSVGElement {
     },
     ...parts,
   );
+}
+
+/** Whether the operand has a size of its own along an axis of the share, so that forward repeated nothing there. */
+function wrongly(axis: number, full: readonly number[], own: readonly number[]): boolean {
+  return (own[axis - (full.length - own.length)] ?? 1) !== 1;
 }
 
 /** The broadcasting rule: shapes aligned from the right, the summed axes lit. */
@@ -217,7 +225,7 @@ function ruler(rec: Recording, share: number): HTMLElement {
       }),
     );
   const dropped = summed.filter((axis) => axis < full.length - own.length);
-  const kept = summed.filter((axis) => axis >= full.length - own.length);
+  const kept = summed.filter((axis) => axis >= full.length - own.length && !wrongly(axis, full, own));
   const list = (found: readonly number[]) => `${found.length === 1 ? "axis" : "axes"} ${found.join(", ")}`;
   const why = [
     dropped.length
@@ -226,6 +234,10 @@ function ruler(rec: Recording, share: number): HTMLElement {
     kept.length
       ? `${name} has size 1 along ${list(kept)}: backward adds along ${kept.length === 1 ? "it" : "them"} and keeps size 1.`
       : "",
+    // Only a broken engine does this.
+    ...summed
+      .filter((axis) => wrongly(axis, full, own))
+      .map((axis) => `${name} has its own size ${full[axis] ?? 0} along axis ${axis}, which must not be summed.`),
   ];
   return h(
     "div",
