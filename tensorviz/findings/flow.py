@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorviz.findings import Finding, finding
+from tensorviz.findings.zeros import zeros
 from tensorviz.trace import Array, TraceData, TraceNode
 
 DEAD = 0.75
@@ -23,13 +24,17 @@ RATIO = 1e-6
 """How far a gradient's norm must fall (or rise, inverted) over a path; six decimal digits."""
 LARGE = 1e3
 """How many times the root a share times its leaf's value is, before their cancelling is a loss of digits and not a minimum."""
+ROWS = 4
+"""Rows from which on a single unit that is off for all of them may be told."""
 STEPS = 6
 """Over how many ops at least: one op that scales is meant, a fall over many is not."""
 
 
 def flow(data: TraceData) -> list[Finding]:
     """Dead and saturated units, the norms along the deepest path, cancelling shares, ties."""
-    return [*dead(data), *saturated(data), *norms(data), *cancellation(data), *tie(data)]
+    off = list(dead(data))
+    found = [*off, *zeros(data, frozenset([f.node for f in off if f.node is not None]))]
+    return [*found, *saturated(data), *norms(data), *cancellation(data), *tie(data)]
 
 
 def _norm(value: Array) -> float:
@@ -40,7 +45,8 @@ def _norm(value: Array) -> float:
 def _rectifies(data: TraceData, n: TraceNode) -> TraceNode | None:
     """The operand of a relu, or of max(x, 0)."""
     if n.op == "relu":
-        return data.nodes[n.inputs[0]]
+        operand = data.nodes[n.inputs[0]]
+        return None if _is_margin(data, operand) else operand
     if n.op == "maximum" and len(n.inputs) == 2:
         for a, b in (n.inputs, n.inputs[::-1]):
             zero = data.nodes[b]
@@ -64,6 +70,21 @@ def dead(data: TraceData) -> Iterator[Finding]:
         units = off.reshape(-1, n.shape[-1]).all(axis=0) if n.value.ndim > 1 and n.value.size > n.shape[-1] else off.all().reshape(1)
         count = int(units.sum())
         if count < units.size and count < max(DEAD * units.size, units.size / 2 + SIGMAS * np.sqrt(units.size) / 2):
+            lost = _far_off(operand.value, off, np.asarray(units))
+            if lost.size:
+                named = ", ".join(str(int(u)) for u in lost[:5]) + ("…" if lost.size > 5 else "")
+                top = float(operand.value.reshape(-1, n.shape[-1])[:, lost].max())
+                why = (
+                    f"unit{'s' if lost.size > 1 else ''} {named} of the {units.size:,} of this {n.op} {'are' if lost.size > 1 else 'is'} off for every one of the "
+                    f"{n.value.size // units.size:,} rows, and far: the operand there is at most {top:.4g}, so no gradient passes."
+                )
+                yield finding(
+                    "dead",
+                    "backward",
+                    n,
+                    why,
+                    "Look at these units' bias and weights: a smaller learning rate, a smaller or positive bias, or leaky_relu.",
+                )
             continue
         rows = n.value.size // units.size
         what = f"{count:,} of {units.size:,} units" if units.size > 1 else f"all {n.value.size:,} units"
@@ -73,6 +94,24 @@ def dead(data: TraceData) -> Iterator[Finding]:
             else f"{what} of this {n.op} are off: their operand is at most {float(operand.value.max()):.4g}, so no gradient passes."
         )
         yield finding("dead", "backward", n, why, "Lower the learning rate, start with a smaller or positive bias, or use leaky_relu or gelu.")
+
+
+def _far_off(operand: Array, off: Array, units: Array) -> Array:
+    """The units that are off by more than their operand varies over the rows, and than any other of the layer is on or off; by number.
+
+    Units of one layer start out alike, so that one that stands apart has been driven there. Deep in a network, where rows are
+    alike, half of the units are off for all of them by chance, and the others on: a layer most of whose units do not go on and
+    off says nothing.
+    """
+    rows = operand.size // max(1, units.size)
+    nobody = np.zeros(0, dtype=int)
+    if rows < ROWS or not units.any() or units.all():
+        return nobody
+    values, flags = operand.reshape(rows, -1), off.reshape(rows, -1)[:, ~units]
+    if float(np.mean(flags.any(axis=0) & ~flags.all(axis=0))) <= 0.5:
+        return nobody
+    top, low = values.max(axis=0), values.min(axis=0)
+    return np.flatnonzero(units & (top < low - top) & (top < -np.abs(values[:, ~units]).max()))
 
 
 _SLOPES = {"sigmoid": lambda out: 4 * out * (1 - out), "tanh": lambda out: 1 - out * out}

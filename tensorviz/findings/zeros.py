@@ -1,0 +1,116 @@
+"""Gradients that are zero throughout: where the zero was born, by what, and which leaves inherit it. Imports the record only.
+
+Not every zero is told. What a first layer gets while the layer behind it is still zero (a usual way to begin) is none to
+repair: the zero factor gets a gradient of its own and moves away. A square at its minimum, a hinge that is met, and an
+incoming gradient that is zero already are none either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tensorviz.findings import Finding, finding
+from tensorviz.trace import Array, Share, TraceData, TraceNode
+
+FLAT = frozenset({"floor", "ceil", "sign", "rint", "round", "trunc", "fix", "floor_divide", "heaviside"})
+"""Steps: their slope is zero wherever they have one."""
+PRODUCTS = frozenset({"mul", "div", "matmul", "dot", "inner", "outer", "tensordot", "einsum", "linear", "conv1d", "conv2d"})
+"""Their share is a product with the other operand."""
+FEW = 4
+"""Elements of a selection from which on it is no chance that none was chosen: of three units all are off once in eight times."""
+
+
+def zeros(data: TraceData, told: frozenset[int] = frozenset()) -> Iterator[Finding]:
+    """Leaves whose gradient is zero throughout, by the op where that began. ``told``: nodes that another finding is about."""
+    leaves = [n for n in data.nodes if n.kind in ("leaf", "parameter") and n.requires_grad and n.cotangent is not None and n.value.size]
+    lost = [n for n in leaves if not _some(n.cotangent)]
+    if not lost:
+        return
+    every = len(lost) == len(leaves)
+    heirs: dict[int, list[TraceNode]] = {}
+    why: dict[int, tuple[str, str]] = {}
+    for n in lost:
+        births = _births(data, n)
+        causes = [_cause(data, share, every) for share in births]
+        if not births or None in causes:
+            continue  # of one path it is not known, or it passes: then it is not to be told
+        for share, cause in zip(births, causes, strict=True):
+            assert cause is not None
+            heirs.setdefault(share.consumer, []).append(n)
+            why.setdefault(share.consumer, cause)
+    for i in sorted(heirs, reverse=True):
+        if i not in told:
+            names = list(dict.fromkeys(n.title for n in heirs[i]))
+            shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+            inherits = "inherits it and gets" if len(names) == 1 else "inherit it and get"
+            node = data.nodes[i]
+            yield finding(
+                "dead",
+                "backward",
+                node,
+                f"Born here: the gradient that {node.op} sends on is 0 throughout, because {why[i][0]}. {shown} {inherits} no other.",
+                why[i][1],
+            )
+
+
+def _some(value: Array | None) -> bool:
+    """Anything but zeros; NaN counts."""
+    return value is not None and bool(np.any(value))
+
+
+def _births(data: TraceData, n: TraceNode) -> list[Share]:
+    """The shares of zeros from which all that this leaf got stems, each sent by a node that had received something else; none where shares cancel."""
+    found, seen, todo = [], {n.id}, [n]
+    while todo:
+        for share in todo.pop().shares:
+            consumer = data.nodes[share.consumer]
+            if _some(share.local):
+                return []
+            if _some(consumer.cotangent):
+                found.append(share)
+            elif consumer.id not in seen:
+                if not consumer.shares:
+                    return []  # the seed itself
+                seen.add(consumer.id)
+                todo.append(consumer)
+    return found
+
+
+def _cause(data: TraceData, share: Share, every: bool) -> tuple[str, str] | None:
+    """Why a rule made zeros of something, and what to do; None where that is healthy, or not known. ``every``: no leaf gets anything."""
+    n, target = data.nodes[share.consumer], data.nodes[share.target]
+    if n.op in FLAT:
+        return f"the slope of {n.op} is 0 everywhere", "Use a smooth op in its place, or send the gradient past it: x + (f(x) - x).detach()."
+    if share.route is not None:
+        if np.any(share.route) or not (every or n.value.size >= FEW) or _is_hinge(data, target):
+            return None
+        low, high = float(np.min(target.value)), float(np.max(target.value))
+        between = f"{target.title} is {low:.4g}" if low == high else f"{target.title} lies between {low:.4g} and {high:.4g}"
+        what = f"none of the {target.value.size:,} elements was chosen" if target.value.size > 1 else "the number was not chosen"
+        return (
+            f"{what} ({between})",
+            "Look at the bounds or the condition; a slope that does not vanish (leaky_relu, softplus) keeps a gradient.",
+        )
+    if n.op in PRODUCTS:
+        for i in n.inputs:
+            other = data.nodes[i]
+            if i != share.target and other.value.size and not np.any(other.value):
+                if _some(other.cotangent):
+                    return None  # it moves at the next step
+                called = other.title if other.name else f"a {other.op}"
+                return (
+                    f"it is multiplied by {called}, whose {other.value.size:,} numbers are all 0"
+                    if other.value.size > 1
+                    else "it is multiplied by 0",
+                    "Look at where these zeros come from; weights need a start that is not 0 in all layers.",
+                )
+    if n.op == "pow" and len(n.inputs) == 2 and n.inputs[0] == share.target and not np.any(data.nodes[n.inputs[1]].value):
+        return "the exponent is 0", "A power of 0 is 1 whatever its base: look at the exponent."
+    return None
+
+
+def _is_hinge(data: TraceData, n: TraceNode) -> bool:
+    """A number plus or minus something: max(0, 1 - margin) is 0 for every row when the aim is reached."""
+    return n.op in ("add", "sub") and any(data.nodes[i].kind == "constant" and data.nodes[i].value.size == 1 for i in n.inputs)
