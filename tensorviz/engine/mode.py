@@ -14,36 +14,53 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class Mode:
-    """What the open blocks add up to. It is never changed, since every op reads it and few enter a block."""
+    """What the open blocks add up to. Every op reads it and few enter a block, so it is changed in one case only: see :meth:`Entered.leave`."""
 
-    __slots__ = ("blocks", "enabled", "scope")
+    __slots__ = ("blocks", "enabled", "followers", "scope")
 
     def __init__(self, blocks: tuple[Entered, ...] = ()) -> None:
+        self.followers: tuple[Mode, ...] = ()
+        """What is to hold the same blocks if those of this one change."""
+        self.hold(blocks)
+
+    def hold(self, blocks: tuple[Entered, ...]) -> None:
+        """Be what these blocks add up to."""
         self.blocks = blocks
         """Outermost first."""
         said = [b.enabled for b in blocks if b.enabled is not None]
         self.enabled = said[-1] if said else True
         self.scope = "/".join([b.title for b in blocks if b.title])
+        for mode in self.followers:
+            mode.hold(blocks)
 
 
 class Entered:
     """One block, open from its making to :meth:`leave`."""
 
-    __slots__ = ("around", "enabled", "mode", "title")
+    __slots__ = ("around", "enabled", "mode", "open", "title")
 
     def __init__(self, enabled: bool | None = None, title: str = "") -> None:
         self.enabled, self.title = enabled, title
+        self.open = True
         self.around = around = current()
         self.mode = mode = Mode((*around.blocks, self))
         become(mode)
 
     def leave(self) -> None:
-        """Close this block and no other: generators that take turns close theirs in any order."""
+        """Close this block and no other: generators that take turns close theirs in any order, and where another thread or task closes one, it is closed where it was opened."""
         mode = current()
-        become(self.around if mode is self.mode else Mode(tuple([b for b in mode.blocks if b is not self])))
+        self.open = False
+        if mode is self.mode:
+            become(self.around)
+        elif self in mode.blocks:
+            become(Mode(tuple([b for b in mode.blocks if b.open])))
+        else:
+            self.mode.hold(self.around.blocks)
+            if self.around.blocks:
+                self.around.followers = (*self.around.followers, self.mode)
 
 
-_mode: ContextVar[Mode] = ContextVar("tensorviz mode", default=Mode())  # noqa: B039 - a Mode is never changed
+_mode: ContextVar[Mode] = ContextVar("tensorviz mode", default=Mode())  # noqa: B039 - a Mode without blocks is never changed
 current = _mode.get
 """The mode of this thread and of this asyncio task."""
 become = _mode.set

@@ -180,6 +180,39 @@ def test_every_thread_has_its_own_mode_and_scope():
     assert found == {"enabled": True, "scope": ""}
 
 
+def closed_elsewhere(generator):
+    thread = threading.Thread(target=generator.close)
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_a_generator_that_another_thread_closes_leaves_no_block_behind():
+    def silent():
+        with tv.no_grad(), tv.scope("silent"):
+            yield
+
+    body = silent()
+    next(body)
+    assert not tv.is_grad_enabled()
+    closed_elsewhere(body)
+    assert tv.is_grad_enabled()
+    x = tv.tensor(1.0, requires_grad=True)
+    assert (x * 2.0).backward().node(1).scope == ""
+
+
+def test_a_block_around_which_another_thread_closes_one_ends_where_nothing_is_open():
+    def silent():
+        with tv.no_grad():
+            yield
+
+    body = silent()
+    next(body)
+    with tv.scope("inner"):
+        closed_elsewhere(body)
+    assert tv.is_grad_enabled()
+
+
 def test_scopes_join_and_end():
     x = tv.tensor(1.0, requires_grad=True)
     with tv.scope("net"):
