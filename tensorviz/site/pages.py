@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from importlib.resources import files
 
@@ -56,9 +57,19 @@ def index_page(course: Course, *, lite: bool = False) -> str:
     return _page(course.title, body, lite=lite)
 
 
+LATER = (
+    "<script>{const near = new IntersectionObserver((seen) => { for (const { isIntersecting, target } of seen) if (isIntersecting) "
+    "{ near.unobserve(target); target.srcdoc = target.dataset.later; } }, { rootMargin: '1200px' }); "
+    'for (const frame of document.querySelectorAll("iframe[data-later]")) near.observe(frame);}</script>'
+)
+
+
 def _lazy(body: str) -> str:
-    """Steppers start when they come near the window: a lesson has ten and more, each as much work as a page of its own. Their frames have a height before."""
-    return body.replace('<iframe class="tensorviz-frame"', '<iframe loading="lazy" class="tensorviz-frame"')
+    """Steppers that start when they come near the window: a lesson has ten and more, each as much work as a page of its own.
+
+    ``loading="lazy"`` would say the same, but browsers heed it only for frames with an address.
+    """
+    return re.sub(r'(<iframe class="tensorviz-frame"[^>]*? )srcdoc=', r"\1data-later=", body) + LATER
 
 
 def _page(title: str, body: str, *, lite: bool) -> str:

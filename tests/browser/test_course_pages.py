@@ -24,7 +24,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_stepper_of_a_page_steps_and_nothing_moves_when_it_starts(site, open_page, name):
+def test_every_stepper_of_a_page_steps_and_the_page_is_as_wide_as_the_window(site, open_page, name):
     page = open_page(site / f"{name}.html", color_scheme="dark")
     frames = page.locator("iframe.tensorviz-frame")
     assert frames.count() > 0
@@ -36,6 +36,20 @@ def test_every_stepper_of_a_page_steps_and_nothing_moves_when_it_starts(site, op
         stepper.get_by_role("button", name="Next step").press("Enter")
         expect(stepper).to_have_attribute("data-step", str(before + 1))
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page scrolls sideways"
+
+
+@pytest.mark.parametrize(("width", "most"), [(1280, 80), (700, 2)])
+def test_a_stepper_starts_when_it_is_near_and_little_moves_when_it_does(site, open_page, width, most):
+    page = open_page(site / "forks.html", width=width)
+    last = page.locator("iframe.tensorviz-frame").last
+    button = last.content_frame.get_by_role("button", name="Next step")
+    before = last.bounding_box()
+    assert button.count() == 0, "the last stepper of a long page has started with the page"
+    last.scroll_into_view_if_needed()
+    button.wait_for()
+    after = last.bounding_box()
+    assert before is not None and after is not None
+    assert abs(after["height"] - before["height"]) <= most
 
 
 @pytest.mark.parametrize("width", [1280, 700])
