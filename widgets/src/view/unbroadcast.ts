@@ -34,7 +34,7 @@ export function unbroadcast(rec: Recording, share: number): HTMLElement {
           "div",
           { class: "tv-before-after" },
           shown(rec, "gradient", local, "local share"),
-          h("span", { class: "tv-sum" }, "Σ →"),
+          h("span", { class: "tv-sum" }, "Σ ↓"),
           shown(rec, "gradient", value, `share for ${name}`),
         ),
     ruler(rec, share),
