@@ -69,3 +69,36 @@ def test_an_array_taken_from_a_tensor_is_a_read_only_view_of_what_was_handed_out
     assert view.tolist() == [7.0, 2.0]
     with pytest.raises(ValueError, match="read-only"):
         view[0] = 0.0
+
+
+def closed_stepper() -> None:
+    stepper = (leaf() ** 2).sum().backward().show()  # type: ignore[union-attr]
+    stepper.close()
+    _ = stepper.trace
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: np.pad(leaf(), -1), "pad: pad_width must not be negative, got -1; crop with a slice"),
+        (lambda: range(leaf(name="x")), r"only a 0-d integer Tensor can be an index, tensor 'x' has shape \(2,\) and dtype float64"),
+        (lambda: np.tanh(leaf(), out=np.zeros(2)), r"np\.tanh with out= .* cannot be recorded: the array is outside the graph"),
+        (lambda: np.stack([leaf(), leaf([1.0])]), r"stack: operands of shape \(2,\) and \(1,\) do not fit with axis=0"),
+        (lambda: tv.concatenate([leaf(), leaf([[1.0]])]), r"concatenate: operands of shape \(2,\) and \(1, 1\) do not fit"),
+        (lambda: np.broadcast_to(leaf(), (3,)), r"broadcast_to: operands of shape \(2,\) do not fit with shape=\(3,\)"),
+        (lambda: np.transpose(leaf(), (1, 0)), r"transpose: .* do not fit with axes=\(1, 0\).*axes lists every axis once"),
+        (lambda: np.where(np.array([True, False, True]), leaf(), leaf()), r"where: operands of shape \(3,\) and \(2,\) and \(2,\) do not fit"),
+        (
+            lambda: np.einsum("i,ij->j", leaf(), np.ones((3, 2))),
+            r"einsum: operands of shape \(2,\) and \(3, 2\) do not fit with subscripts='i,ij->j'",
+        ),
+        (lambda: leaf()[np.array([True, False, True])], "getitem: .*boolean index did not match"),
+        (lambda: leaf(name="X").sum().backward().replay({"X": "abc"}), r"replay: node 0 \(X\) holds float64, got 'abc' of dtype <U3"),
+        (lambda: leaf().sum().backward().to_html(colour=1), "to_html has no option 'colour'; it has step, theme, title"),
+        (lambda: leaf().sum().backward().to_html(step=999), "999"),
+        (closed_stepper, "this stepper was closed and holds no trace any more"),
+    ],
+)
+def test_a_refusal_says_what_does_not_fit(call: Callable[[], Any], told: str) -> None:
+    with pytest.raises(tv.errors.TensorvizError, match=told):
+        call()
