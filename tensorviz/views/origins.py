@@ -83,6 +83,8 @@ def _axes(nodes: Sequence[TraceNode], node: TraceNode, slot: int) -> tuple[int, 
     """The closed form, where there is one."""
     shape = nodes[node.inputs[slot]].shape
     rank, axis = len(shape), node.params.get("axis")
+    if not all(a is None or type(a) is int for a in (axis if isinstance(axis, (tuple, list)) else (axis,))):
+        return None  # a file may say anything
     if node.op in _REDUCED or (node.op in ("mse_loss", "bce_with_logits") and node.shape == ()):
         if node.op not in _REDUCED or axis is None:
             return (ALL,) * rank

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from browser.book import wait_until
+
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "five_broken_networks.ipynb"
 
 SAYS = [
@@ -25,7 +27,9 @@ def test_each_network_shows_what_is_wrong_with_it(open_notebook):
         cell = book.find_cell(code)
         book.cell(cell)
         stepper = book.debugger(cell=cell)
-        stepper.get_by_role("tab", name="Findings").click()
+        tab = stepper.get_by_role("tab", name="Findings")
+        # verdicts arrive while the page opens, and a click may meet a pane that is being drawn anew
+        wait_until(lambda tab=tab: tab.click() or tab.get_attribute("aria-selected") == "true", "the tab of findings")
         panel = stepper.get_by_role("tabpanel")
         expect(panel).to_contain_text(kind)
         expect(panel).to_contain_text(words)
