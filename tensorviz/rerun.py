@@ -13,7 +13,7 @@ from tensorviz.arguments import mapping, shown
 from tensorviz.engine.backward import fit
 from tensorviz.engine.graph import NO_PARAMS, Node
 from tensorviz.engine.op import REGISTRY
-from tensorviz.engine.record import route
+from tensorviz.engine.record import optional_array, read_only, route
 from tensorviz.engine.unbroadcast import grown_axes, unbroadcast
 from tensorviz.errors import ReplayError, ShapeError
 from tensorviz.replay import Program, same_op
@@ -113,7 +113,7 @@ class _Rerun:
                 seed = _scalar(step.after if step.before is None else step.after - step.before)
                 before = totals.get(step.node)
                 totals[step.node] = seed if before is None else before + seed
-                steps.append(Step("seed", step.node, None, _optional(before), _array(totals[step.node]), ""))
+                steps.append(Step("seed", step.node, None, optional_array(before), read_only(totals[step.node]), ""))
             elif step.kind == "leaf":
                 held[step.node] = step.before
         for node in reversed(self.nodes):
@@ -130,7 +130,7 @@ class _Rerun:
         for i, before in held.items():
             if i in totals:
                 after = totals[i] if before is None else before + totals[i]
-                steps.append(Step("leaf", i, None, before, _array(after), ""))
+                steps.append(Step("leaf", i, None, before, read_only(after), ""))
         nodes = tuple(self._node(n, received.get(n.id, []), totals.get(n.id)) for n in old.nodes)
         return TraceData(nodes, tuple(steps), old.roots, old.data.complete, old.sources)
 
@@ -146,18 +146,18 @@ class _Rerun:
         before = totals.get(target.uid)
         with np.errstate(all="ignore"):
             total = totals[target.uid] = _scalar(value) if before is None else before + _scalar(value)
-        share = Share(node.uid, slot, target.uid, _array(local), axes, _array(value), _array(total), route(node, slot))
+        share = Share(node.uid, slot, target.uid, read_only(local), axes, read_only(value), read_only(total), route(node, slot))
         received.setdefault(target.uid, []).append(share)
         made = [Step("unbroadcast", target.uid, share, None, None, "")] if axes else []
-        return [*made, Step("accumulate", target.uid, share, _optional(before), share.total, "")]
+        return [*made, Step("accumulate", target.uid, share, optional_array(before), share.total, "")]
 
     def _node(self, n: TraceNode, shares: list[Share], total: Any) -> TraceNode:
         node = self.nodes[n.id]
-        value = n.value if node.value is self.program.values[n.id] else _array(node.value)
-        saved = {name: _array(v) for name, (v, _) in node.op.saved(node).items()} if node.op is not None and n.saved else {}
+        value = n.value if node.value is self.program.values[n.id] else read_only(node.value)
+        saved = {name: read_only(v) for name, (v, _) in node.op.saved(node).items()} if node.op is not None and n.saved else {}
         if value is n.value:  # arrays that are as they were stay the same objects, so that they are stored once
             saved = {name: n.saved[name] if name in n.saved and np.array_equal(n.saved[name], v, equal_nan=True) else v for name, v in saved.items()}
-        return replace(n, value=value, saved=saved, shares=tuple(shares), cotangent=_optional(total))
+        return replace(n, value=value, saved=saved, shares=tuple(shares), cotangent=optional_array(total))
 
 
 def _fitted(share: Share, value: npt.ArrayLike) -> Array:
@@ -186,15 +186,3 @@ def _instead(local: Array, value: Array, axes: tuple[int, ...], given: Array) ->
 
 def _scalar(value: Any) -> Any:
     return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
-
-
-def _array(value: Any) -> Array:
-    array = np.asarray(value)
-    if array.flags.writeable:
-        array = array.view()
-        array.flags.writeable = False
-    return array
-
-
-def _optional(value: Any) -> Array | None:
-    return None if value is None else _array(value)

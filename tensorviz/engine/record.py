@@ -84,7 +84,7 @@ class Pass:
             i = ids[root]
             before = totals.get(i)
             totals[i] = seed if before is None else before + seed
-            steps.append(("seed", i, None, _optional_array(before), _array(totals[i])))
+            steps.append(("seed", i, None, optional_array(before), read_only(totals[i])))
         for node, shares in zip(self.ops, self.pulled, strict=self.complete):
             if not shares:
                 continue
@@ -103,7 +103,7 @@ class Pass:
                 inp = node.inputs[slot]
                 target = ids[inp]
                 shape = inp.value.shape
-                local = _array(local)
+                local = read_only(local)
                 axes: tuple[int, ...] = ()
                 value = local
                 if local.shape != shape:
@@ -111,15 +111,15 @@ class Pass:
                     value = unbroadcast(local, shape) if kept is None else kept
                 if value.dtype != inp.value.dtype:
                     value = value.astype(inp.value.dtype)
-                value = _array(value)
+                value = read_only(value)
                 before = totals.get(target)
                 total = value if before is None else before + value
                 totals[target] = total
-                share = Share(consumer, slot, target, local, axes, value, _array(total), route(node, slot))
+                share = Share(consumer, slot, target, local, axes, value, read_only(total), route(node, slot))
                 received.setdefault(target, []).append(share)
                 if axes:
                     steps.append(("unbroadcast", target, share, None, None))
-                steps.append(("accumulate", target, share, _optional_array(before), share.total))
+                steps.append(("accumulate", target, share, optional_array(before), share.total))
         written: set[int] = set()
         for node, held in self.writes:
             i = ids[node]
@@ -127,7 +127,7 @@ class Pass:
                 continue  # an unchanged version of a leaf that had its step: the total is that of both
             written.add(i)
             total = totals[i]
-            steps.append(("leaf", i, None, held, _array(total if held is None else held + total)))
+            steps.append(("leaf", i, None, held, read_only(total if held is None else held + total)))
         built = tuple(self._node(n, i, ids, names, received.get(i, []), totals.get(i)) for i, n in enumerate(nodes))
         return TraceData(
             nodes=built,
@@ -153,7 +153,7 @@ class Pass:
         if node.params.get("no_grad"):
             name = "no_grad"
         saved = op.saved(node) if op is not None and node.requires_grad else {}
-        value = _array(node.value)
+        value = read_only(node.value)
         return TraceNode(
             id=i,
             op=name,
@@ -164,7 +164,7 @@ class Pass:
             shape=tuple(value.shape),
             dtype=_dtype_name(value.dtype),
             value=value,
-            saved={k: _array(v) for k, (v, _) in saved.items()},
+            saved={k: read_only(v) for k, (v, _) in saved.items()},
             kind=kind,
             requires_grad=node.requires_grad,
             scope=node.scope,
@@ -176,7 +176,7 @@ class Pass:
             saved_from={k: slot for k, (_, slot) in saved.items() if slot >= -1},
             uid=node.uid,
             shares=tuple(shares),
-            cotangent=_optional_array(cotangent),
+            cotangent=optional_array(cotangent),
             cut=cut,
             behind=self._behind(severed)
             if severed is not None and not node.requires_grad
@@ -267,7 +267,7 @@ _dtype_name = lru_cache(str)
 """NumPy takes 5 µs to print a dtype."""
 
 
-def _array(value: Any) -> Array:
+def read_only(value: Any) -> Array:
     """Any value of the engine as a read-only array."""
     array = np.asarray(value)
     if array.flags.writeable:
@@ -276,8 +276,8 @@ def _array(value: Any) -> Array:
     return array
 
 
-def _optional_array(value: Any) -> Array | None:
-    return None if value is None else _array(value)
+def optional_array(value: Any) -> Array | None:
+    return None if value is None else read_only(value)
 
 
 def route(node: Node, slot: int) -> Array | None:

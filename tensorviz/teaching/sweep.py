@@ -14,6 +14,7 @@ import numpy as np
 
 from tensorviz.engine.graph import Node
 from tensorviz.engine.op import REGISTRY
+from tensorviz.engine.record import read_only
 from tensorviz.engine.unbroadcast import unbroadcast
 from tensorviz.errors import ShapeError
 from tensorviz.replay import Program
@@ -144,7 +145,7 @@ class Sweep:
         self._step("pull", i)
         for slot, share in enumerate(shares):
             if share is not None:
-                self._send(i, slot, _array(share))
+                self._send(i, slot, read_only(share))
         self.mistake.pulled(self, i)
 
     def _send(self, i: int, slot: int, local: Array) -> None:
@@ -158,11 +159,11 @@ class Sweep:
         total = self.mistake.added(self, i, slot, before, value[()])
         self.totals[target] = total
         right = self.sent.get((i, slot))
-        share = Share(i, slot, target, local, axes, _array(value), _array(total), None if right is None else right.route)
+        share = Share(i, slot, target, local, axes, read_only(value), read_only(total), None if right is None else right.route)
         self.received.setdefault(target, []).append(share)
         if axes:
             self._step("unbroadcast", target, share)
-        self._step("accumulate", target, share, None if before is None else _array(before), share.total)
+        self._step("accumulate", target, share, None if before is None else read_only(before), share.total)
         self.mistake.arrived(self, i, slot)
 
     def _stop(self, i: int, error: Exception) -> Any:
@@ -178,7 +179,7 @@ class Sweep:
         for step in self.trace.data.steps:
             if step.kind == "leaf" and (total := self.totals.get(step.node)) is not None:
                 before, after = self.mistake.written(self, step, total)
-                self._step("leaf", step.node, None, before, _array(after))
+                self._step("leaf", step.node, None, before, read_only(after))
 
     # ---- what the right engine does --------------------------------------------------------------------------------
 
@@ -216,7 +217,7 @@ class Sweep:
             replace(
                 n,
                 shares=tuple(self.received.get(n.id, ())),
-                cotangent=None if (total := self.totals.get(n.id)) is None else _array(total),
+                cotangent=None if (total := self.totals.get(n.id)) is None else read_only(total),
             )
             for n in self.nodes
         )
@@ -275,12 +276,3 @@ def _grown(shape: tuple[int, ...], operand: tuple[int, ...]) -> bool:
     if len(operand) > len(shape):
         return False
     return all(s in (1, t) for s, t in zip(reversed(operand), reversed(shape), strict=False))
-
-
-def _array(value: Any) -> Array:
-    """Any value as a read-only array."""
-    array = np.asarray(value)
-    if array.flags.writeable:
-        array = array.view()
-        array.flags.writeable = False
-    return array

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
 from browser.book import App, Book, Server, Watch
+from tensorviz.trace import Trace
 
 FLAGS = [
     "--no-sandbox",  # containers run as root
@@ -157,3 +158,19 @@ def open_page(browser: Browser) -> Iterator[Callable[[Path], Page]]:
     for context, watch in opened:
         context.close()
         watch.verify()
+
+
+@pytest.fixture
+def show(open_page, tmp_path):
+    """``show(trace, step=..., theme=..., width=...)``: the trace's page, open; gives the stepper by its accessible name."""
+    count = 0
+
+    def show_(trace: Trace, *, width: int = 1280, color_scheme: str = "light", **options) -> Locator:
+        nonlocal count
+        count += 1
+        path = tmp_path / f"page{count}.html"
+        trace.to_html(path, **options)
+        page: Page = open_page(path, width=width, color_scheme=color_scheme)
+        return page.get_by_role("region", name="Backward pass debugger")
+
+    return show_

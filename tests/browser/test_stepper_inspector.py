@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
 import tensorviz as tv
 from tensorviz.trace import Trace
@@ -40,22 +40,6 @@ def unrolled() -> Trace:
         h = cell(h, 0.3 * t)
     L = h * h
     return L.backward()
-
-
-@pytest.fixture
-def show(open_page, tmp_path):
-    """``show(trace, step=..., width=...)``: the trace's page, open; gives the stepper by its accessible name."""
-    count = 0
-
-    def show_(trace: Trace, *, width: int = 1280, color_scheme: str = "light", **options) -> Locator:
-        nonlocal count
-        count += 1
-        path = tmp_path / f"page{count}.html"
-        trace.to_html(path, **options)
-        page: Page = open_page(path, width=width, color_scheme=color_scheme)
-        return page.get_by_role("region", name="Backward pass debugger")
-
-    return show_
 
 
 def fits(element: Locator) -> None:
