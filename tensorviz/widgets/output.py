@@ -27,6 +27,19 @@ CSP = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'
 """The frame and the page can load nothing from anywhere."""
 
 
+# Until a frame says how high it is it has about the height that it will have, so that little moves when it does.
+_HEIGHTS = {"one": ((None, 634), (860, 836), (760, 1117), (560, 1170)), "pair": ((None, 1262), (860, 1734), (760, 2296), (560, 2390))}
+FRAME_STYLE = (
+    ".tensorviz-output{container-type:inline-size}.tensorviz-output:has(>iframe)>.tensorviz-static{display:none}"
+    ".tensorviz-frame{display:block;width:100%;border:0}"
+) + "".join(
+    f"@container (max-width:{width}px){{{rule}}}" if width else rule
+    for rows, heights in _HEIGHTS.items()
+    for width, height in heights
+    for rule in [f".tensorviz-frame[data-rows={rows}]{{height:{height}px}}"]
+)
+
+
 class Channel:
     """The kernel's end of one display: its state, and who wants to hear of it."""
 
@@ -174,12 +187,15 @@ def frame_html(trace: Trace, channel: Channel) -> str:
     """The ``text/html`` of a display."""
     channel.shipped, data = shipment(trace)
     inner = document(data, {"id": channel.id, "state": channel.state}, heading=title(trace))
+    return framed(inner, channel.id, heading=f"{title(trace)}, step by step", fallback=static_list(trace))
+
+
+def framed(inner: str, frame: str, *, heading: str, fallback: str, rows: str = "one") -> str:
+    """A document in a sandboxed frame: the output of a cell. ``rows`` is ``"one"`` or ``"pair"``: how many steppers stand below each other."""
     return (
-        '<div class="tensorviz-output"><style>.tensorviz-output:has(>iframe)>.tensorviz-static{display:none}</style>'
-        f'<div class="tensorviz-static">{static_list(trace)}</div>'
-        f'<iframe class="tensorviz-frame" data-tensorviz="{channel.id}" title="{xml(title(trace))}, step by step" sandbox="allow-scripts allow-downloads" '
-        f'style="display:block;width:100%;height:612px;border:0" srcdoc="{html.escape(inner)}"></iframe>'
-        f"<script>{assets.text('host.js')}</script></div>"
+        f'<div class="tensorviz-output"><style>{FRAME_STYLE}</style><div class="tensorviz-static">{fallback}</div>'
+        f'<iframe class="tensorviz-frame" data-tensorviz="{frame}" data-rows="{rows}" title="{xml(heading)}" sandbox="allow-scripts allow-downloads" '
+        f'srcdoc="{html.escape(inner)}"></iframe><script>{assets.text("host.js")}</script></div>'
     )
 
 

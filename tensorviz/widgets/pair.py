@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import os
 import secrets
 from collections.abc import Iterable, Sequence
@@ -13,12 +12,9 @@ from typing import Any
 from tensorviz.errors import OptionError, RecordError
 from tensorviz.trace import Step, Trace
 from tensorviz.views.text import xml
-from tensorviz.widgets import assets, state
-from tensorviz.widgets.output import document, static_list
+from tensorviz.widgets import state
+from tensorviz.widgets.output import document, framed, static_list
 from tensorviz.widgets.payload import payload, title
-
-HEIGHT = 1240
-"""Pixels that an output has until the frame says how high its two steppers are."""
 
 
 class Pair:
@@ -68,13 +64,7 @@ class Pair:
         frame = secrets.token_hex(8)
         return {
             "text/plain": repr(self),
-            "text/html": (
-                '<div class="tensorviz-output"><style>.tensorviz-output:has(>iframe)>.tensorviz-static{display:none}</style>'
-                f'<div class="tensorviz-static">{self._list()}</div>'
-                f'<iframe class="tensorviz-frame" data-tensorviz="{frame}" title="Two passes, step by step" sandbox="allow-scripts allow-downloads" '
-                f'style="display:block;width:100%;height:{HEIGHT}px;border:0" srcdoc="{html.escape(self._page(frame))}"></iframe>'
-                f"<script>{assets.text('host.js')}</script></div>"
-            ),
+            "text/html": framed(self._page(frame), frame, heading="Two passes, step by step", fallback=self._list(), rows="pair"),
         }
 
 

@@ -38,7 +38,7 @@ def test_every_stepper_of_a_page_steps_and_the_page_is_as_wide_as_the_window(sit
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page scrolls sideways"
 
 
-@pytest.mark.parametrize(("width", "most"), [(1280, 80), (700, 2)])
+@pytest.mark.parametrize(("width", "most"), [(1280, 50), (852, 2), (700, 2), (472, 5)])
 def test_a_stepper_starts_when_it_is_near_and_little_moves_when_it_does(site, open_page, width, most):
     page = open_page(site / "forks.html", width=width)
     last = page.locator("iframe.tensorviz-frame").last
@@ -47,6 +47,7 @@ def test_a_stepper_starts_when_it_is_near_and_little_moves_when_it_does(site, op
     assert button.count() == 0, "the last stepper of a long page has started with the page"
     last.scroll_into_view_if_needed()
     button.wait_for()
+    page.wait_for_function("[...document.querySelectorAll('iframe.tensorviz-frame')].at(-1).style.height")
     after = last.bounding_box()
     assert before is not None and after is not None
     assert abs(after["height"] - before["height"]) <= most
