@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import tomllib
 from pathlib import Path
 
@@ -55,15 +56,27 @@ def test_the_code_of_the_readme_runs_from_top_to_bottom(tmp_path, monkeypatch):
     assert (tmp_path / "pass.tensorviz").is_file()
 
 
+def test_every_call_that_the_text_names_exists():
+    named = {(owner, name) for owner, name in re.findall(r"\b(tv|trace)\.(\w+)", README)}
+    assert len(named) > 15
+    assert [f"{owner}.{name}" for owner, name in sorted(named) if not hasattr(tv if owner == "tv" else tv.Trace, name)] == []
+
+
+PICTURED = """\
+import tensorviz as tv
+
+X = tv.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+b = tv.tensor([0.1, 0.2, 0.3], requires_grad=True)
+L = ((X + b) ** 2).sum()
+trace = L.backward()
+"""
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_picture_at_the_top_is_what_tensorviz_draws_today(theme, request):
-    X = tv.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True, name="X")
-    b = tv.tensor([0.1, 0.2, 0.3], requires_grad=True, name="b")
-    L = ((X + b) ** 2).sum()
-    L.name = "L"
-    trace = L.backward()
-    assert trace is not None
-    drawn = trace.to_svg(palette=theme)
+def test_the_picture_at_the_top_is_what_tensorviz_draws_today(theme, request, tmp_path):
+    script = tmp_path / "broadcast.py"  # the picture names file and line of every node
+    script.write_text(PICTURED, encoding="utf-8")
+    drawn = runpy.run_path(str(script))["trace"].to_svg(palette=theme)
     path = ROOT / ".github" / f"broadcast-{theme}.svg"
     if request.config.getoption("redraw"):
         path.write_text(drawn, encoding="utf-8")
