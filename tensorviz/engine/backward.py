@@ -295,7 +295,8 @@ def refuse_stale(ops: Sequence[Node]) -> None:
         for name, (_, slot) in op.saved(node).items():
             kept = node if slot == -1 else node.inputs[slot] if slot >= 0 else None
             changed = kept.rare.changed if kept is not None and kept.rare is not None else None
-            if changed is not None and changed.by != node.uid:
+            # a node made later (by a rule that runs on Tensors) knows that it has the old value
+            if changed is not None and node.uid < changed.by:
                 raise InPlaceError(
                     f"{op.name} saved {name} for its backward rule, and an in-place {changed.op} modified it afterwards (version 1, saved at version 0).\n"
                     f"  saved by {op.name}: {record_module().source_of(node) or 'source unknown'}\n"

@@ -248,13 +248,22 @@ def same_bits(live: np.ndarray[Any, Any], value: Any) -> bool:
 
 
 def numbers(value: Any, where: str = "an operand") -> np.ndarray[Any, Any]:
-    """A copy of what the user gave, as an array; what NumPy cannot make one of (ragged lists) is refused, and masked arrays, whose mask would be lost."""
-    if isinstance(value, np.ma.MaskedArray):
+    """A copy of what the user gave, as an array; refused is what NumPy cannot make one of (ragged lists), and what would lose its meaning or its graph on the way."""
+    if isinstance(value, (np.ma.MaskedArray, np.matrix)):
+        if isinstance(value, np.matrix):
+            raise DTypeError(f"{where} is a np.matrix, in which * means the matrix product; give np.asarray(...) of it, and write @ for that product")
         raise DTypeError(f"{where} is a masked array, whose mask has no place in a graph; use np.where(mask, other, x), or value.filled(0)")
+    if isinstance(value, (list, tuple)) and holds_tensor(value):
+        raise DTypeError(f"{where} is a list with Tensors inside, which NumPy would take out of the graph; put them together with tv.stack")
     try:
         return np.array(value)
     except (ValueError, TypeError, OverflowError) as error:
         raise DTypeError(f"{where} is no rectangular array of numbers, got {shown(value)} ({error})") from error
+
+
+def holds_tensor(value: Any) -> bool:
+    """Whether a nested list has a Tensor inside, which NumPy would turn into numbers without asking it."""
+    return any(holds_tensor(part) if isinstance(part, (list, tuple)) else hasattr(part, "_node") for part in value)
 
 
 _NOTHING = object()

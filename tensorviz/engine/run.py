@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorviz.engine.cuts import carry
-from tensorviz.engine.graph import HUGE, NO_PARAMS, OURS, Node, constant, uids
+from tensorviz.engine.graph import HUGE, NO_PARAMS, OURS, Node, constant, holds_tensor, uids
 from tensorviz.engine.mode import current
 from tensorviz.engine.refusals import FAILURES, explained, operand, refused
 from tensorviz.engine.rules import function_of
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 METHODS: dict[str, Callable[..., Any]] = {}
 """Methods of Tensor by name, attached when the Tensor class is made and whenever an op is added."""
+
+joined: Any = None
+"""Puts a list with Tensors inside together as one Tensor; set by the op that does so."""
 
 _tensor_class: Any = None
 
@@ -82,12 +85,16 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
             else:
                 nodes.append(None)
         if found is None:
-            return _plainly(op, operands, params)
+            whole = _whole(operands)
+            return _plainly(op, operands, params) if whole is None else apply(op, whole, params)
         if None in nodes:
             like = found.value
             try:
                 nodes = [constant(x, like) if n is None else n for n, x in zip(nodes, operands, strict=True)]
             except DTypeError:
+                whole = _whole(operands)
+                if whole is not None:
+                    return apply(op, whole, params)
                 for i, x in enumerate(operands):
                     if nodes[i] is None:
                         operand(op, i, x)
@@ -108,6 +115,12 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         value, extras = value
         return _finish(op, plan, nodes, params, value, extras)
     return _finish(op, plan, nodes, params, value, ())
+
+
+def _whole(operands: Sequence[Any]) -> list[Any] | None:
+    """The operands with each list that has Tensors inside as one Tensor; None if there is no such list."""
+    lists = [isinstance(x, (list, tuple)) and holds_tensor(x) for x in operands]
+    return [joined(x) if inside else x for x, inside in zip(operands, lists, strict=True)] if any(lists) else None
 
 
 _VALUES = (np.ndarray, np.generic, bool, int, float)

@@ -337,6 +337,7 @@ class Tensor:
         old = self._current()
         enabled = is_grad_enabled()
         node = result._current()
+        uid = node.uid  # that of the op itself, not of a cast behind it
         if node.value.shape != old.value.shape:
             raise ShapeError(
                 f"in-place {by}: {self._what()} has shape {old.value.shape}, the result has {node.value.shape}; an in-place op cannot change the shape"
@@ -354,7 +355,7 @@ class Tensor:
             node.more().name = old.rare.name
         if self._own is not None and self._own.retain and node.requires_grad:
             node.more().owner = weak(self)
-        old.more().changed = Changed(by, node.uid, node.code, node.lasti)
+        old.more().changed = Changed(by, uid, node.code, node.lasti)
         changes.any = True
         self._become(node)
 
@@ -377,6 +378,10 @@ class Tensor:
         if self.requires_grad and sys._getframe(1).f_globals.get("__name__", "").startswith("numpy.ma"):
             raise NoRuleError(
                 f"numpy.ma would take {self._what()}, which requires a gradient, out of the graph; select with np.where(mask, other, x), or give it x.numpy()"
+            )
+        if dtype is not None and np.dtype(dtype) == object and self.requires_grad and is_grad_enabled():
+            raise NoRuleError(
+                f"an array of objects (np.vectorize makes one) would take {self._what()}, which requires a gradient, out of the graph; write the function in NumPy calls, which work on whole arrays, or give it x.numpy()"
             )
         if value.size <= exits.LARGEST:
             exits.left(self._current(), is_grad_enabled())

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import OptionError, ShapeError
 from tensorviz.nn.initial import Rng, between, floats, generator, size
 from tensorviz.nn.linear import Linear
@@ -17,6 +16,7 @@ from tensorviz.nn.parameter import Parameter
 from tensorviz.ops.attention import scaled_dot_product_attention
 from tensorviz.ops.layer import linear
 from tensorviz.ops.noise import check_probability, dropout
+from tensorviz.ops.operands import as_array
 from tensorviz.ops.probability import softmax
 
 
@@ -147,7 +147,7 @@ class MultiheadAttention(Module):
 
 
 def _checked(name: str, mask: Any, shapes: tuple[tuple[int, ...], ...]) -> Any:
-    mask = mask if isinstance(mask, Tensor) else np.asarray(mask)
+    mask = as_array(mask)
     if mask.shape not in shapes or mask.dtype.kind not in "bf":
         raise ShapeError(
             f"MultiheadAttention: {name} is booleans (True may not be attended to) or floats (added to the scores) of shape {' or '.join(map(str, shapes))}, got {mask.dtype} of shape {mask.shape}"

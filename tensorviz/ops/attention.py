@@ -12,6 +12,7 @@ from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.errors import ShapeError
 from tensorviz.ops.noise import check_probability, drawn_seed, kept
 from tensorviz.ops.noise import scale as dropout_scale
+from tensorviz.ops.operands import as_array
 from tensorviz.ops.probability import softmax
 from tensorviz.ops.samples import Examples
 
@@ -105,7 +106,7 @@ def scaled_dot_product_attention(
         )
     operands: tuple[Any, ...] = (query, key, value)
     if attn_mask is not None:
-        operands += (attn_mask if hasattr(attn_mask, "dtype") else np.asarray(attn_mask),)
+        operands += (as_array(attn_mask),)
     p = check_probability("scaled_dot_product_attention", dropout_p)
     how = {
         "scale": 1 / math.sqrt(q[-1]) if scale is None else number("scaled_dot_product_attention", "scale", scale),

@@ -100,7 +100,7 @@ def _heaviside(x1: Any, x2: Any) -> Any:
 @expose(numpy=[np.copysign])
 def _copysign(x1: Any, x2: Any) -> Any:
     """The size of ``x1`` with the sign of ``x2``, which gets no gradient."""
-    x1, x2 = (x if isinstance(x, Tensor) else np.asarray(x) if isinstance(x, (list, tuple)) else x for x in (x1, x2))
+    x1, x2 = (as_array(x) if isinstance(x, (list, tuple)) else x for x in (x1, x2))
     # NumPy's own word on the dtype, in which a Python number counts for less than an array
     kind = np.copysign(*(np.ones((), x.dtype) if hasattr(x, "dtype") else x for x in (x1, x2))).dtype
     sized = _in(x1, kind) if isinstance(x1, Tensor) else np.broadcast_to(np.asarray(x1, kind), np.broadcast_shapes(np.shape(x1), np.shape(x2)))

@@ -12,6 +12,7 @@ from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import unbroadcast
 from tensorviz.errors import DTypeError, IndexingError, ShapeError
 from tensorviz.ops.keys import INDEX_SLOTS, chosen, fill, parse, repeats
+from tensorviz.ops.operands import as_array
 from tensorviz.ops.samples import Examples
 
 __all__ = ["embedding", "take"]
@@ -204,6 +205,8 @@ def set_at(a: Any, key: Any, v: Any) -> Any:
 
 def _setitem(self: Any, key: Any, value: Any) -> None:
     """In place: the elements at ``key`` become ``value`` (broadcast)."""
+    if isinstance(value, (list, tuple)):
+        value = as_array(value)
     if isinstance(value, Tensor) and value.requires_grad and self.dtype.kind != "f":
         raise DTypeError(f"x[key] = v: x has dtype {self.dtype}, so the gradient of v would be lost; make x a float Tensor")
     parsed, tensors = parse(key)

@@ -101,25 +101,15 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
 
 
 def _operands(what: str, arrays: Any) -> list[Any]:
-    """The operands; lists with Tensors inside become stacked Tensors, one level after the other."""
+    """The operands, each as an array or a Tensor."""
     if isinstance(arrays, (Tensor, np.ndarray)):
         return list(arrays)
     if not isinstance(arrays, Iterable):
         raise DTypeError(f"{what} takes a list of arrays or Tensors, got {type(arrays).__name__}")
-    operands = [_joined(x) for x in arrays]
+    operands = [as_array(x) for x in arrays]
     if not operands:
         raise ShapeError(f"{what} needs at least one operand, got an empty list")
     return operands
-
-
-def _joined(x: Any) -> Any:
-    if isinstance(x, (list, tuple)) and _holds_tensor(x):
-        return apply(REGISTRY["stack"], [_joined(y) for y in x], {"axis": 0})
-    return as_array(x)
-
-
-def _holds_tensor(x: Any) -> bool:
-    return any(_holds_tensor(y) if isinstance(y, (list, tuple)) else isinstance(y, Tensor) for y in x)
 
 
 def _no_out(what: str, out: Any) -> None:

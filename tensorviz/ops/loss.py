@@ -142,7 +142,7 @@ def _checked_classes(name: str, scores: Any, target: Any, reduction: str, ignore
     """The operands of a loss on class indices, or the error that says what is wrong with them."""
     _check_reduction(name, reduction)
     if not isinstance(scores, (Tensor, np.ndarray)):
-        scores = np.asarray(scores)
+        scores = as_array(scores)
     if not isinstance(target, (Tensor, np.ndarray)):
         target = np.asarray(target)
     labels = np.asarray(target)
@@ -256,10 +256,16 @@ class _BceWithLogits(Op):
     examples = staticmethod(_two_examples)
 
 
+def _like(x: Any, dtype: Any) -> Any:
+    """A number or a list in the dtype of the other operand; what has a dtype keeps it."""
+    made = as_array(x)
+    return made if made is x or isinstance(made, Tensor) else np.asarray(made, dtype)
+
+
 def _checked_pair(name: str, a: Any, b: Any, reduction: str) -> tuple[Any, Any]:
     _check_reduction(name, reduction)
-    a = a if isinstance(a, (Tensor, np.ndarray, np.generic)) else np.asarray(as_array(a), dtype=getattr(b, "dtype", float))
-    b = b if isinstance(b, (Tensor, np.ndarray, np.generic)) else np.asarray(as_array(b), dtype=a.dtype)
+    a = _like(a, getattr(b, "dtype", float))
+    b = _like(b, a.dtype)
     if a.shape != b.shape:
         raise ShapeError(
             f"{name}: prediction of shape {a.shape} and target of shape {b.shape} must agree, since broadcasting one against the other is almost always a mistake; reshape one of them"

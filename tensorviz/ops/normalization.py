@@ -12,6 +12,7 @@ from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import ShapeError
 from tensorviz.ops.movement import sizes
+from tensorviz.ops.operands import as_array
 from tensorviz.ops.reduction import var
 from tensorviz.ops.samples import Examples
 
@@ -178,7 +179,7 @@ def layer_norm(x: Any, normalized_shape: Any, weight: Any = None, bias: Any = No
     for what, value in (("weight", weight), ("bias", bias)):
         if value is not None and np.shape(value) != over:
             raise ShapeError(f"layer_norm: {what} must have the shape that is normalized, {over}, got {np.shape(value)}")
-    x = x if isinstance(x, Tensor) else np.asarray(x)
+    x = as_array(x)
     given = (
         () if weight is None and bias is None else (1.0 if weight is None else weight,) if bias is None else (1.0 if weight is None else weight, bias)
     )
@@ -205,7 +206,7 @@ def batch_norm(
     array([[-1., -1.],
            [ 1.,  1.]])
     """
-    x = x if isinstance(x, Tensor) else np.asarray(x)
+    x = as_array(x)
     if x.ndim < 2:
         raise ShapeError(f"batch_norm: expected x of shape (batch, channels, ...), got {x.shape}")
     for what, value in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):

@@ -1,4 +1,4 @@
-"""What a public function makes of what it is given: arrays of lists, plain ints of indices; what is neither is refused by name. Imports the engine's graph only."""
+"""What a public function makes of what it is given: arrays of lists, plain ints of indices; what is neither is refused by name. Imports the engine only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from types import FrameType
 from typing import Any
 
 from tensorviz.arguments import shown
-from tensorviz.engine.graph import check_dtype, numbers
+from tensorviz.engine import run
+from tensorviz.engine.graph import check_dtype, holds_tensor, numbers
+from tensorviz.engine.op import REGISTRY, apply
 from tensorviz.errors import DTypeError
 
 _HELPERS = ("tensorviz.ops.operands", "tensorviz.ops.axes", "tensorviz.ops.options")
@@ -40,13 +42,23 @@ def asked() -> str:
 
 
 def as_array(x: Any) -> Any:
-    """A Tensor, array or scalar as it is; anything else as an array of real numbers."""
+    """A Tensor, array or scalar as it is; a list with Tensors inside as one Tensor; anything else as an array of real numbers."""
     if hasattr(x, "ndim"):
         return x
+    if isinstance(x, (list, tuple)) and holds_tensor(x):
+        return stacked(x)
     where = f"{asked()}: an operand"
     made = numbers(x, where)
     check_dtype(made.dtype, where, x)
     return made
+
+
+def stacked(x: Any) -> Any:
+    """A nested list with Tensors inside as one Tensor, stacked level by level: NumPy's own conversion would take them out of the graph."""
+    return apply(REGISTRY["stack"], [as_array(part) for part in x], {"axis": 0})
+
+
+run.joined = stacked
 
 
 def index(what: str, value: Any) -> int:

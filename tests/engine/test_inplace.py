@@ -197,3 +197,31 @@ def test_a_buffer_that_the_caller_reuses_changes_nothing():
     buffer[:] = 0.0
     y.sum().backward()
     assert x.grad.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda h, x: (h.__imul__(x), h.__setitem__(0, h[0] ** 2)),
+        lambda h, x: (h.__ipow__(2.0), h.__iadd__(x)),
+        lambda h, x: (h[1:].__imul__(x[0]), h.__itruediv__(x[1])),
+    ],
+)
+def test_what_an_in_place_op_saved_may_be_read_again_for_higher_derivatives(change):
+    def f(x):
+        h = x * 1.0
+        change(h, x)
+        return h.sum()
+
+    at, step = np.array([2.0, 3.0]), 1e-5
+    differences = [(tv.grad(f)(at + step * e) - tv.grad(f)(at - step * e)) / (2 * step) for e in np.eye(2)]
+    np.testing.assert_allclose(tv.hessian(f)(at), differences, rtol=1e-8, atol=1e-8)
+
+
+def test_an_in_place_op_whose_result_is_narrowed_may_read_what_it_replaced():
+    x, wide = leaf(np.float32([2.0, 3.0])), leaf([5.0, 7.0])
+    h = x * 1
+    h *= wide
+    h.sum().backward()
+    assert h.dtype == np.float32
+    assert (x.grad.tolist(), wide.grad.tolist()) == ([5, 7], [2, 3])
