@@ -55,7 +55,11 @@ export function wentTo(rec: Recording, node: number, position: number): Linked[]
   if (!all) {
     consumers.set(rec, (all = new Map()));
     for (const [consumer, { inputs }] of rec.header.nodes.entries())
-      for (const [slot, input] of inputs.entries()) all.set(input, [...(all.get(input) ?? []), [consumer, slot]]);
+      for (const [slot, input] of inputs.entries()) {
+        const uses = all.get(input);
+        if (uses) uses.push([consumer, slot]);
+        else all.set(input, [[consumer, slot]]);
+      }
   }
   return (all.get(node) ?? []).map(([consumer, slot]) => {
     const count = size(rec.header.nodes[consumer]?.shape ?? []);

@@ -141,7 +141,9 @@ export class Steps {
       const total = this.totals[node]?.at(-1);
       if (verdict === "mismatch" && total) others.push({ step: total.step, kind: "check", node, label: "≠" });
     }
-    this.marks.splice(0, this.marks.length, ...others.sort((a, b) => a.step - b.step));
+    // One by one: a long pass has more marks than a call takes arguments.
+    this.marks.length = 0;
+    for (const mark of others.sort((a, b) => a.step - b.step)) this.marks.push(mark);
   }
 
   /** One mark for each finding: where `.grad` is written for one about what it held, else where the rule of its node runs. */
@@ -306,7 +308,7 @@ export class Steps {
 }
 
 /** How many entries at the beginning of a sorted list satisfy a condition, by halving. */
-function until<T>(list: readonly T[], holds: (item: T) => boolean): number {
+export function until<T>(list: readonly T[], holds: (item: T) => boolean): number {
   let [low, high] = [0, list.length];
   while (low < high) {
     const middle = (low + high) >> 1;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Steps } from "../src/step";
+import { placed } from "../src/view/timeline";
 import type { Recording } from "../src/wire";
 import { recording, shared } from "./golden";
 
@@ -176,4 +177,27 @@ describe("the states that Python draws", () => {
       }
     });
   }
+});
+
+describe("a pass of very many marks", () => {
+  const steps = new Steps(recording("broadcast"));
+  const many = Array.from(
+    { length: 300_000 },
+    (_, k) => ({ step: k, kind: "fork", node: 0, label: "Σ a 1/2" }) as const,
+  );
+
+  it("takes verdicts like any other", () => {
+    for (const mark of many) steps.marks.push(mark);
+    steps.markChecks();
+    expect(steps.marks.length).toBeGreaterThan(300_000);
+    expect(steps.marks.every((m, i) => !i || m.step >= (steps.marks[i - 1]?.step ?? 0))).toBe(true);
+  });
+
+  it("draws those that have room, from left to right, none on another", () => {
+    const drawn = placed(many, (k) => 10 + (k * 900) / many.length);
+    const at = drawn.map(({ mark }) => mark.step);
+    expect(drawn.length).toBeGreaterThan(30);
+    expect(at).toEqual([...at].sort((a, b) => a - b));
+    at.forEach((k, i) => i && expect(((k - (at[i - 1] ?? 0)) * 900) / many.length).toBeGreaterThan(22));
+  });
 });

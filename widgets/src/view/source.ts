@@ -1,5 +1,6 @@
 /** The user's lines: the current one lit, the expression that made the node marked, and every expression a way to its nodes. */
 import { add, h, replace, type Child } from "../dom";
+import { until } from "../step";
 import type { SourceEntry } from "../trace";
 import type { Recording } from "../wire";
 import type { Context, Pane } from "./context";
@@ -15,16 +16,28 @@ interface Text {
   readonly at: Map<number, number[]>;
 }
 
-const kept = new WeakMap<Recording, { texts: Map<string, Text>; nodes: Map<number, number[]> }>();
+interface Known {
+  readonly texts: Map<string, Text>;
+  /** By source: the nodes that it made, all of them and by op. */
+  readonly made: Map<number, { readonly nodes: number[]; readonly byOp: Map<string, number[]> }>;
+}
 
-function known(rec: Recording) {
+const kept = new WeakMap<Recording, Known>();
+
+function known(rec: Recording): Known {
   let found = kept.get(rec);
   if (found) return found;
-  const nodes = new Map<number, number[]>();
-  rec.header.nodes.forEach((node, id) => {
-    if (node.source >= 0) nodes.set(node.source, [...(nodes.get(node.source) ?? []), id]);
+  const made: Known["made"] = new Map();
+  rec.header.nodes.forEach(({ source, op }, id) => {
+    if (source < 0) return;
+    const of = made.get(source) ?? { nodes: [], byOp: new Map<string, number[]>() };
+    if (!of.nodes.length) made.set(source, of);
+    of.nodes.push(id);
+    const alike = of.byOp.get(op);
+    if (alike) alike.push(id);
+    else of.byOp.set(op, [id]);
   });
-  found = { texts: new Map(), nodes };
+  found = { texts: new Map(), made };
   kept.set(rec, found);
   return found;
 }
@@ -56,15 +69,15 @@ export function linesOf(rec: Recording, file: string): Map<number, string> {
 
 /** The nodes that one expression made, oldest first. */
 export function madeBy(rec: Recording, source: number): readonly number[] {
-  return known(rec).nodes.get(source) ?? [];
+  return known(rec).made.get(source)?.nodes ?? [];
 }
 
 /** Which execution of its expression made a node, and how many there were; null where there was one. */
 export function turn(rec: Recording, id: number): [number, number] | null {
   const node = rec.header.nodes[id];
   if (!node || node.kind !== "op") return null;
-  const alike = madeBy(rec, node.source).filter((i) => rec.header.nodes[i]?.op === node.op);
-  return alike.length > 1 ? [alike.indexOf(id) + 1, alike.length] : null;
+  const alike = known(rec).made.get(node.source)?.byOp.get(node.op) ?? [];
+  return alike.length > 1 ? [until(alike, (i) => i <= id), alike.length] : null;
 }
 
 export function ordinal(n: number): string {
@@ -117,7 +130,7 @@ function expression({ rec, store, select }: Context, index: number, words: strin
     const at = nodes.indexOf(store.now.selected ?? -1);
     select(nodes[(at + 1) % nodes.length] ?? null);
   };
-  const ops = [...new Set(nodes.map((id) => rec.header.nodes[id]?.op))].join(", ");
+  const ops = [...(known(rec).made.get(index)?.byOp.keys() ?? [])].join(", ");
   return h(
     "span",
     {

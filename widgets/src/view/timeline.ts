@@ -1,7 +1,7 @@
 /** The slider over all steps, with what is worth stopping at above it and the rules below. */
 import { checkOf } from "../check";
 import { attribute, h, replace, s } from "../dom";
-import type { Mark } from "../step";
+import { until, type Mark } from "../step";
 import type { Context, Pane } from "./context";
 import { glyph } from "./icons";
 
@@ -153,18 +153,20 @@ export function timeline(context: Context): Pane {
 export function placed(marks: readonly Mark[], x: (k: number) => number): { mark: Mark; text: string }[] {
   const rank = { nan: 0, check: 1, inf: 2, finding: 3, fork: 4, unbroadcast: 5, route: 6 };
   const widthOf = (text: string) => (text ? Math.max(22, 14 + CHAR * text.length) : 22);
+  const ranked = [...marks].sort((a, b) => rank[a.kind] - rank[b.kind] || a.step - b.step);
   const layout = (spelled: ReadonlySet<string>) => {
-    const kept: { mark: Mark; text: string; from: number; to: number }[] = [];
+    const kept: { mark: Mark; text: string; from: number; to: number }[] = []; // from left to right, none on another
     const crowded = new Set<string>();
-    for (const mark of [...marks].sort((a, b) => rank[a.kind] - rank[b.kind] || a.step - b.step)) {
+    for (const mark of ranked) {
       const text = spelled.has(mark.kind) ? mark.label : "";
       const half = widthOf(text) / 2 + 1;
       const at = x(mark.step);
-      const other = kept.find((k) => at - half < k.to && at + half > k.from);
-      if (other) {
+      const place = until(kept, (k) => k.to <= at - half);
+      const other = kept[place];
+      if (other && other.from < at + half) {
         crowded.add(mark.kind);
         crowded.add(other.mark.kind);
-      } else if (kept.length < MOST) kept.push({ mark, text, from: at - half, to: at + half });
+      } else if (kept.length < MOST) kept.splice(place, 0, { mark, text, from: at - half, to: at + half });
     }
     return { kept, crowded };
   };
