@@ -167,6 +167,8 @@ def test_the_theme_follows_the_system_unless_forced(show, theme, system, dark):
     stepper = show(broadcast(), theme=theme, color_scheme=system)
     colour = stepper.evaluate("e => getComputedStyle(e).backgroundColor")
     assert colour == ("rgb(21, 24, 28)" if dark else "rgb(255, 255, 255)")
+    around = stepper.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (around == colour) == dark
 
 
 @pytest.mark.parametrize("theme", ["light", "dark", "cs231n"])

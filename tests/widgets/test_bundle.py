@@ -60,6 +60,11 @@ def test_the_sources_write_no_markup_from_data():
     assert not re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", code)
 
 
+def test_no_style_looks_down_the_page():
+    """With ``:has()`` a browser asks again at every element that comes or goes, which is a millisecond a step."""
+    assert ":has(" not in (STATIC / "stepper.css").read_text("utf-8")
+
+
 def test_the_lock_names_versions_and_hashes_but_no_host():
     lock = json.loads((PROJECT / "package-lock.json").read_text("utf-8"))
     assert not any("resolved" in package for package in lock["packages"].values())

@@ -76,6 +76,7 @@ export async function boot({ id, state, data, beside }: FrameData): Promise<void
     };
     if (!alone && !beside) link("offline");
     document.body.classList.toggle("tv-page", alone);
+    document.body.dataset["scheme"] = ""; // follows the stepper
     let height = 0;
     const tall = new ResizeObserver(([entry]) => {
       const px = Math.ceil(entry?.target.getBoundingClientRect().height ?? 0) + 2;

@@ -14,6 +14,8 @@ export function apply(root: HTMLElement, theme: Theme, frameDark: boolean | null
   const dark = frameDark ?? hostIsDark() ?? globalThis.matchMedia?.("(prefers-color-scheme: dark)").matches ?? false;
   const scheme = theme === "auto" ? (dark ? "dark" : "light") : theme;
   root.dataset["scheme"] = scheme;
+  const { dataset } = document.body;
+  if (dataset["scheme"] !== undefined) dataset["scheme"] = scheme; // a document of our own
   root.toggleAttribute("data-follow", theme === "auto");
   for (const picture of root.querySelectorAll("canvas")) picture.dispatchEvent(new Event("tv-theme"));
 }

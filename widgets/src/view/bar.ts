@@ -1,5 +1,5 @@
 /** The row of controls. */
-import { attribute, h, replace } from "../dom";
+import { attribute, h, replace, text } from "../dom";
 import { shape } from "../format";
 import type { Granularity, Theme } from "../state";
 import { beside, shortTitle } from "../step";
@@ -183,21 +183,23 @@ export function bar(context: Context, actions: BarActions): Bar {
         replace(play, icon(state.playing ? "pause" : "play"));
         play.setAttribute("aria-pressed", String(state.playing));
       }
-      GRANULARITIES.forEach(([value], i) =>
-        segments[i]?.setAttribute("aria-pressed", String(value === state.granularity)),
-      );
+      for (const segment of segments)
+        attribute(segment, "aria-pressed", String(segment.textContent === state.granularity));
       if (!SPEEDS.includes(state.speed) && !speed.querySelector("[data-own]")) {
         speed.prepend(h("option", { value: state.speed, "data-own": true }, `${state.speed} ×`));
       }
-      speed.value = String(state.speed);
+      if (speed.value !== String(state.speed)) speed.value = String(state.speed);
       for (const { kind, box } of boxes) box.checked = state.breakpoints.includes(kind);
       const words = state.breakpoints.map((p) => (typeof p === "number" ? shortTitle(context.rec, p) : p));
-      chosen.textContent = words.length > 2 ? `◆ ${words.length}` : words.map((w) => `◆ ${w}`).join(" ");
+      text(chosen, words.length > 2 ? `◆ ${words.length}` : words.map((w) => `◆ ${w}`).join(" "));
       const shown = context.shown();
       nodeBreak.hidden = shown < 0;
-      nodeBreak.textContent = `${state.breakpoints.includes(shown) ? "Do not stop" : "Stop"} at node ${shortTitle(context.rec, shown)}`;
+      text(
+        nodeBreak,
+        `${state.breakpoints.includes(shown) ? "Do not stop" : "Stop"} at node ${shortTitle(context.rec, shown)}`,
+      );
       check.update();
-      theme.title = `Theme: ${state.theme} (click for the next)`;
+      attribute(theme, "title", `Theme: ${state.theme} (click for the next)`);
     },
   };
 }

@@ -25,7 +25,7 @@ export function timeline(context: Context): Pane {
     value: 1,
   });
   const svg = s("svg", { class: "tv-track", "aria-hidden": "true", height: 62 });
-  const element = h("div", { class: "tv-timeline" }, svg, slider);
+  const element = h("div", { class: "tv-timeline" }, slider, svg);
   const done = s("path", { class: "tv-done" });
   const handle = s("circle", { class: "tv-handle", r: 8, cy: TRACK });
   let [width, shown, points] = [0, -1, ""];
