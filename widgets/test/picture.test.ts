@@ -9,10 +9,10 @@ const node = (id: number) =>
 const tile = (layer: number, box: string, inside: string) =>
   `<g class="tv-tile" data-layer="${layer}" data-box="${box}">${inside}</g>`;
 
-/** A hundred nodes in a row, ten to a tile; only those of the record have states. */
-function wide(): Picture {
-  const tiles = Array.from({ length: 10 }, (_, t) =>
-    tile(1, `${t * 1000} 0 ${t * 1000 + 900} 100`, Array.from({ length: 10 }, (_, i) => node(t * 10 + i)).join("")),
+/** Nodes in a row, so many to a tile; only those of the record have states. */
+function wide(count = 10, each = 10): Picture {
+  const tiles = Array.from({ length: count }, (_, t) =>
+    tile(1, `${t * 1000} 0 ${t * 1000 + 900} 100`, Array.from({ length: each }, (_, i) => node(t * each + i)).join("")),
   );
   const total = tile(2, "0 0 900 100", '<g data-total="0" data-form="number"><text class="tv-num">?</text></g>');
   return new Picture(
@@ -33,14 +33,27 @@ describe("a large picture", () => {
     expect(picture.parked.querySelectorAll("[data-node]").length).toBe(90);
   });
 
+  it("keeps what was in sight a moment ago, but never much more than what is", () => {
+    const picture = wide(150, 1);
+    picture.see(0, 0, 900, 100);
+    picture.see(50_000, 0, 50_900, 100);
+    expect(drawn(picture)).toContain(0);
+    for (let at = 0; at < 150_000; at += 1000) picture.see(at, 0, at + 900, 100);
+    expect(drawn(picture)).not.toContain(0);
+    expect(drawn(picture)).toContain(149);
+    expect(drawn(picture).length).toBeLessThan(100);
+  });
+
   it("brings what comes into sight to the present step", () => {
-    const picture = wide();
+    const picture = wide(150, 1);
     picture.show(3);
     expect(picture.nodes.get(0)?.hasAttribute("data-state")).toBe(false);
     picture.see(0, 0, 100, 100);
     expect(picture.nodes.get(0)?.getAttribute("data-state")).toBe("active");
     expect(picture.svg.querySelector(".tv-num")?.textContent).toBe("6");
-    picture.see(5000, 0, 6000, 100);
+    picture.see(0, 0, 150_000, 100);
+    picture.see(149_000, 0, 150_000, 100);
+    expect(drawn(picture)).not.toContain(0);
     picture.show(2);
     picture.see(0, 0, 100, 100);
     expect(picture.svg.querySelector(".tv-num")?.textContent).toBe("3");

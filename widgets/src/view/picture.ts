@@ -10,6 +10,7 @@ import type { ArrayView, Recording } from "../wire";
 const FAR = 40;
 
 const FEW = 80; // nodes up to which everything stays drawn
+const SPARE = 96; // tiles that stay drawn out of sight: a pass goes to and fro between a node and its operands
 
 export interface Box {
   readonly x: number;
@@ -122,6 +123,8 @@ export class Picture {
   private readonly shares = new Map<string, { element: SVGGElement; tile: Tile }>();
   private readonly totals = new Map<number, Total[]>();
   private readonly tiles = new Map<Element, Tile>();
+  /** Those that are drawn, the one that was in sight last behind all others. */
+  private readonly drawn = new Set<Tile>();
   private readonly rest: Tile = { element: null, layer: 0, box: [], marks: [], off: false, stamp: -1 };
   private readonly known = new Map<Element, Box>();
   private readonly tiled: boolean;
@@ -234,6 +237,7 @@ export class Picture {
   private turn(tile: Tile, on: boolean): void {
     if (tile.off !== on) return;
     tile.off = !on;
+    if (!on) this.drawn.delete(tile);
     if (tile.element) (on ? this.layers[tile.layer] : this.parked)?.append(tile.element);
     if (on && tile.stamp !== this.shown) this.refresh(tile);
   }
@@ -246,9 +250,20 @@ export class Picture {
   /** Draw what lies in this part of the picture; `small` leaves out what could not be read at the present scale. */
   see(left: number, top: number, right: number, bottom: number, small = false): void {
     if (!this.tiled) return;
+    let seen = 0;
     for (const tile of this.tiles.values()) {
       const [l = 0, t = 0, r = 0, b = 0] = tile.box;
-      this.turn(tile, r >= left && l <= right && b >= top && t <= bottom && !(small && tile.layer === 2));
+      if (small && tile.layer === 2) this.turn(tile, false);
+      else if (r >= left && l <= right && b >= top && t <= bottom) {
+        seen++;
+        this.turn(tile, true);
+        this.drawn.delete(tile);
+        this.drawn.add(tile);
+      }
+    }
+    for (const tile of this.drawn) {
+      if (this.drawn.size <= seen + SPARE) break;
+      this.turn(tile, false);
     }
   }
 
