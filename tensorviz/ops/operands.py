@@ -14,7 +14,8 @@ from tensorviz.engine.graph import check_dtype, holds_tensor, numbers
 from tensorviz.engine.op import REGISTRY, apply
 from tensorviz.errors import DTypeError
 
-_HELPERS = ("tensorviz.ops.operands", "tensorviz.ops.axes", "tensorviz.ops.options")
+_HELPERS = ("operands", "axes", "options")
+"""Files whose functions are not what the user called."""
 _PASSED_OVER = ("sizes", "<lambda>", "<listcomp>", "<dictcomp>", "<genexpr>")
 
 
@@ -35,7 +36,7 @@ def asked() -> str:
         if module == "tensorviz.engine.protocols":  # in a function that has only NumPy's name
             function = frame.f_locals.get("func") or frame.f_locals.get("ufunc")
             return f"np.{getattr(function, '__name__', name)}"
-        if module not in _HELPERS and name not in _PASSED_OVER and not name.startswith("_"):
+        if module.rpartition(".")[2] not in _HELPERS and name not in _PASSED_OVER and not name.startswith("_"):
             return name
         frame = frame.f_back
     return "this function"

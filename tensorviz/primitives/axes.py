@@ -6,6 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from tensorviz.arguments import shown
 from tensorviz.errors import AxisError, DTypeError, ShapeError
 from tensorviz.trace import sum_axes
 
@@ -15,13 +16,27 @@ Shape = tuple[int, ...]
 def whole(what: str, given: Any) -> Shape:
     """Whole numbers as a tuple of ints; one number counts as a tuple of one. Raises TypeError that names the argument."""
     try:
-        return (operator.index(given),)
+        return (_index(given),)
     except TypeError:
         pass
     try:
-        return tuple([operator.index(n) for n in given])
+        return tuple([_index(n) for n in given])
     except TypeError:
-        raise DTypeError(f"{what} takes whole numbers, got {given!r}") from None
+        raise DTypeError(f"{what} takes whole numbers, got {shown(given)}") from None
+
+
+def _index(n: Any) -> int:
+    if isinstance(n, bool):
+        raise TypeError
+    return operator.index(n)
+
+
+def sizes(what: str, given: Any) -> Shape:
+    """A shape as a tuple of ints. Raises ShapeError for a negative one."""
+    found = whole(what, given)
+    if any(n < 0 for n in found):
+        raise ShapeError(f"{what} {found} has a negative size")
+    return found
 
 
 def inverse_order(order: Sequence[int]) -> Shape:
@@ -59,7 +74,7 @@ def summed_axes(from_shape: Sequence[int], to_shape: Sequence[int]) -> Shape:
     >>> summed_axes((5, 3, 4, 1), (3, 1, 1)), summed_axes((5, 3, 4, 1), (5, 1, 4, 1))
     ((0, 2), (1,))
     """
-    big, small = whole("summed_axes: from_shape", from_shape), whole("summed_axes: to_shape", to_shape)
+    big, small = sizes("summed_axes: from_shape", from_shape), sizes("summed_axes: to_shape", to_shape)
     check_expands("summed_axes", small, big)
     return sum_axes(big, small)
 
@@ -71,7 +86,9 @@ def check_expands(what: str, shape: Shape, to: Shape) -> None:
     wrong = [i for i, (s, t) in enumerate(zip(reversed(shape), reversed(to), strict=False), 1) if s not in (1, t)]
     if wrong:
         i = wrong[0]
-        raise ShapeError(f"{what}: shape {shape} cannot be expanded to {to}: its axis {-i} has size {shape[-i]}, expected 1 or {to[-i]}")
+        raise ShapeError(
+            f"{what}: shape {shape} cannot be expanded to {to}: its axis {-i} has size {shape[-i]}, expected 1{f' or {to[-i]}' if to[-i] != 1 else ''}"
+        )
 
 
 def pairs(what: str, pads: Any, ndim: int) -> tuple[tuple[int, int], ...]:

@@ -5,17 +5,18 @@ Each is the other's gradient: pad of shrink, and of index, which is that of stac
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
+from tensorviz import arguments
 from tensorviz.engine.op import REGISTRY, Op, apply
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError, IndexingError, RuleError, ShapeError
 from tensorviz.ops.samples import Examples
 from tensorviz.primitives.axes import Shape, pairs, whole
-from tensorviz.primitives.movement import as_array, reshape
+from tensorviz.primitives.movement import reshape
+from tensorviz.primitives.operands import as_array
 
 __all__ = ["index", "pad", "shrink", "stack"]
 
@@ -188,7 +189,7 @@ class IndexAt(Op):
 
     @staticmethod
     def forward(x: Any, j: Any) -> Any:
-        return np.asarray(x)[_place(np.shape(x), int(j))]
+        return np.asarray(x)[_place(np.shape(x), np.asarray(j).item())]
 
 
 def index(x: Any, j: Any) -> Any:
@@ -206,14 +207,14 @@ def index(x: Any, j: Any) -> Any:
         if j.size != 1:
             raise ShapeError(f"index takes one place, got a Tensor of shape {j.shape}; stack several calls")
         return apply(REGISTRY["index_at"], (x, j), {})
-    return apply(REGISTRY["index"], (x,), {"j": _place(x.shape, whole("index: j", j)[0])})
+    return apply(REGISTRY["index"], (x,), {"j": _place(x.shape, arguments.whole("index", "j", j))})
 
 
 def _place(shape: Shape, j: int) -> int:
     if not shape or not -shape[0] <= j < shape[0]:
         has = f"has {shape[0]} element(s)" if shape else "is not there"
         raise IndexingError(f"index: place {j} of shape {shape}: the leading axis {has}")
-    return operator.index(j) % shape[0]
+    return j % shape[0]
 
 
 def _check_index(what: str, place: Tensor) -> None:

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.arguments import dtype_of
+from tensorviz.arguments import dtype_of, one_of
+from tensorviz.engine.graph import check_dtype
 from tensorviz.engine.op import REGISTRY, Op, apply
 from tensorviz.engine.tensor import Tensor
-from tensorviz.errors import DTypeError, ShapeError
+from tensorviz.errors import ShapeError
 from tensorviz.ops.samples import Examples, distinct
-from tensorviz.primitives.movement import as_array
+from tensorviz.primitives.operands import as_array
 
 __all__ = ["add", "cast", "compare", "div", "max", "mul", "neg", "stop", "sub", "where"]
 
@@ -150,8 +151,7 @@ def compare(a: Any, b: Any, op: str = "==") -> Any:
     >>> compare(np.array([1.0, 5.0]), 2.0, ">").tolist()
     [False, True]
     """
-    if op not in COMPARISONS:
-        raise DTypeError(f"compare: op is one of {', '.join(COMPARISONS)}, got {op!r}")
+    one_of("compare", "op", op, COMPARISONS)
     return apply(REGISTRY[COMPARISONS[op]], _same_shapes("compare", (a, b)), {})
 
 
@@ -162,6 +162,7 @@ def cast(x: Any, dtype: Any) -> Any:
     [1.0, 0.0]
     """
     x, kind = as_array(x), dtype_of("cast", dtype)
+    check_dtype(kind, "cast")
     return x if isinstance(x, Tensor) and x.dtype == kind else apply(REGISTRY["astype"], (x,), {"dtype": kind.name})
 
 

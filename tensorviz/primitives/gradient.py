@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import shown
 from tensorviz.engine import tensor as tensors
 from tensorviz.engine.backward import describe, reachable, refuse_stale
 from tensorviz.engine.graph import Node, frozen, leaf, user_frame
@@ -69,7 +70,13 @@ def _seed(y: Tensor, gradient: Any) -> Tensor:
         if y.size != 1:
             raise SeedError(f"grad_graph: the Tensor has shape {y.shape}, so it needs a seed of that shape: grad_graph(y, np.ones({y.shape}))")
         gradient = np.ones(y.shape)
-    value = np.array(gradient, dtype=y.dtype)
+    try:
+        given = np.asarray(gradient)
+    except (ValueError, TypeError) as error:
+        raise SeedError(f"grad_graph: expected real numbers of shape {y.shape}, got {shown(gradient)} ({error})") from error
+    if given.dtype.kind not in "fiub":
+        raise SeedError(f"grad_graph: expected real numbers of shape {y.shape}, got {shown(gradient)} of dtype {given.dtype}")
+    value = np.array(given, dtype=y.dtype)
     if value.shape != y.shape:
         raise SeedError(f"grad_graph: the gradient has shape {value.shape}, expected {y.shape}, the Tensor's; it is not broadcast")
     return Tensor(leaf(frozen(value), requires_grad=True))

@@ -11,16 +11,11 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Op, apply
-from tensorviz.engine.tensor import Tensor
 from tensorviz.ops.samples import Examples
-from tensorviz.primitives.axes import Shape, check_expands, full_order, inverse_order, summed_axes, whole
+from tensorviz.primitives.axes import Shape, check_expands, full_order, inverse_order, sizes, summed_axes, whole
+from tensorviz.primitives.operands import as_array
 
 __all__ = ["expand", "permute", "reshape", "stage"]
-
-
-def as_array(x: Any) -> Any:
-    """A Tensor or an array as it is, anything else as an array."""
-    return x if isinstance(x, (Tensor, np.ndarray, np.generic)) else np.asarray(x)
 
 
 # ---- the same elements in another shape or order -----------------------------------------------------------------
@@ -34,7 +29,9 @@ def reshape(x: Any, shape: Any) -> Any:
     >>> reshape(np.arange(6.0), (2, 3)).tolist()
     [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
     """
-    return apply(REGISTRY["reshape"], (as_array(x),), {"shape": whole("reshape: shape", shape)})
+    to = whole("reshape: shape", shape)
+    sizes("reshape: shape", [n for n in to if n != -1])
+    return apply(REGISTRY["reshape"], (as_array(x),), {"shape": to})
 
 
 def reshaped(x: Any, shape: Shape) -> Any:
@@ -139,7 +136,7 @@ def expand(x: Any, shape: Any) -> Any:
     [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
     """
     x = as_array(x)
-    to = whole("expand: shape", shape)
+    to = sizes("expand: shape", shape)
     check_expands("expand", x.shape, to)
     return apply(REGISTRY["expand"], (x,), {"shape": to})
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import one_of, whole
 from tensorviz.engine.op import REGISTRY, Op, apply
-from tensorviz.errors import AxisError, DTypeError, RuleError, ShapeError
+from tensorviz.errors import AxisError, RuleError, ShapeError
 from tensorviz.ops.samples import Examples, distinct
 from tensorviz.primitives.axes import Shape
 from tensorviz.primitives.elementwise import cast, compare, div, max, mul, not_a_number
-from tensorviz.primitives.movement import as_array, expanded, reshaped
+from tensorviz.primitives.movement import expanded, reshaped
+from tensorviz.primitives.operands import as_array
 
 __all__ = ["reduce"]
 
@@ -111,9 +112,8 @@ def reduce(x: Any, op: str = "add", pop: int = 1) -> Any:
     >>> reduce(np.array([[1.0, 2.0], [3.0, 4.0]]), "max", pop=2).item()
     4.0
     """
-    if op not in OPS:
-        raise DTypeError(f"reduce: op is one of {', '.join(map(repr, OPS))}, got {op!r}")
-    x, pop = as_array(x), operator.index(pop)
+    one_of("reduce", "op", op, OPS)
+    x, pop = as_array(x), whole("reduce", "pop", pop)
     if not 0 <= pop <= x.ndim:
         raise AxisError(f"reduce: pop={pop} leading axes of shape {x.shape}, which has {x.ndim}")
     if op == "max" and math.prod(x.shape[:pop]) == 0:

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from tensorviz.arguments import function as must_be_a_function
-from tensorviz.arguments import whole
+from tensorviz.arguments import shown, whole
 from tensorviz.errors import OptionError
 from tensorviz.teaching.feedback import Feedback
 from tensorviz.teaching.hints import HINTS, apart, diagnose
+from tensorviz.teaching.reading import numbers, several
+from tensorviz.teaching.reading import whole as whole_number
 
 TOLERANCE = 1e-6
 """How far an answer may be off, relative to max(1, |x|): another order of the same float64 sums is; another formula is not."""
@@ -88,7 +90,7 @@ class Exercise:
         try:
             with np.errstate(all="ignore"):
                 returned = function(*(np.array(a) if isinstance(a, np.ndarray) else a for a in case.arguments))
-        except Exception as error:  # noqa: BLE001 - the student's code may raise anything, and is told what
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the student's code may raise anything, and is told what
             return raised(error, case.what)
         if returned is None:
             return Feedback(False, "Your function returned None: is there a return statement?", mistake="", where=case.what)
@@ -120,11 +122,9 @@ class Exercise:
 def judged(part: Part, value: Any, what: str) -> Feedback | None:
     """What there is to say about one returned value; None where it is right."""
     try:
-        got = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        return Feedback(
-            False, f"In the case “{what}”, {part.name} should be an array of numbers, got a {type(value).__name__}.", where=what, got=value
-        )
+        got = numbers(value, "iufb")
+    except OptionError:
+        return Feedback(False, f"In the case “{what}”, {part.name} should be an array of numbers, got {shown(value)}.", where=what, got=value)
     expected = np.asarray(part.expected, dtype=float)
     if got.shape != expected.shape:
         mistake = diagnose(got, expected, part.wrong, TOLERANCE)
@@ -143,9 +143,9 @@ def judged(part: Part, value: Any, what: str) -> Feedback | None:
 def _axes(returned: Any, case: Case) -> Feedback | None:
     part = case.parts[0]
     try:
-        got = tuple(sorted({int(a) for a in (returned if isinstance(returned, (tuple, list, set, frozenset, range, np.ndarray)) else (returned,))}))
-    except (TypeError, ValueError):
-        return Feedback(False, f"Your function should return axes, such as (0, 2), and returned {returned!r}.", where=case.what, got=returned)
+        got = tuple(sorted({whole_number(a) for a in several(returned)}))
+    except OptionError:
+        return Feedback(False, f"Your function should return axes, such as (0, 2), and returned {shown(returned)}.", where=case.what, got=returned)
     if got == part.expected:
         return None
     mistake = next((kind for kind, axes in part.wrong if tuple(axes) == got != part.expected), "")

@@ -18,6 +18,8 @@ HINTS = {
     "axis-numbers": "axes are counted in the shape of the result, from the left and from 0; shapes are aligned at the right.",
     "kept-dims": "the axes that were summed are still there with size 1. Reshape to the shape of the operand.",
     "not-summed": "the operand was copied in forward, so its share is summed over those axes in backward.",
+    "result-shape": "that is the shape of the result. A share arrives in the shape of its operand.",
+    "other-shape": "a gradient has the shape of its value, and a share that of its operand: so many numbers are asked for, in that nesting.",
     "transposed": "rows and columns are exchanged: a transpose is missing, or there is one too many.",
     # moving
     "same-order": "the same order once more brings the axes home only where it exchanges two. The inverse has inverse[order[k]] = k.",

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.engine.unbroadcast import can_grow
 from tensorviz.teaching.hints import apart, diagnose
 from tensorviz.teaching.questions import MOST, READABLE, Question, listed, spelled
+from tensorviz.teaching.reading import numbers
 from tensorviz.teaching.sweep import Right, Sweep, symbol, title
 from tensorviz.trace import Share, Trace
 
@@ -44,7 +46,7 @@ class NumbersQuestion(Question):
         return (f" Give its element at {list(self.index)}." if self.index is not None else "") + signs
 
     def read(self, answer: Any) -> Any:
-        given = np.asarray(answer, dtype=float)
+        given = numbers(answer)
         if self.index is not None and given.shape == self.right.shape:
             given = given[self.index]
         if self.index is None and given.ndim == 1 and given.size == self.right.size == 1:
@@ -63,7 +65,7 @@ class NumbersQuestion(Question):
             for kind, value in self.wrong()
             if self.index is None or value.shape == self.right.shape
         ]
-        return False, diagnose(answer, right, wrong, self.tolerance)
+        return False, diagnose(answer, right, wrong, self.tolerance) or ("" if answer.shape == right.shape else "other-shape")
 
     def wrong(self) -> Iterator[tuple[str, Any]]:
         """Kinds of mistakes, and what they would give."""
@@ -107,7 +109,7 @@ class ValueQuestion(NumbersQuestion):
         for other in self._sent():
             if other.slot != share.slot:
                 yield "swapped", other.value
-        if len(self.consumer.inputs) > 1 and np.broadcast_shapes(np.shape(g), self.target.shape) == np.shape(g):
+        if len(self.consumer.inputs) > 1 and can_grow(self.target.shape, np.shape(g)):
             yield "own-operand", g * self.target.value
         if share.route is not None:
             whole = np.where(share.route > 0, np.broadcast_to(g, self.target.shape) if g.ndim == 0 else 0, 0)

@@ -10,6 +10,7 @@ import numpy as np
 from tensorviz.errors import OptionError
 from tensorviz.teaching.feedback import Feedback
 from tensorviz.teaching.hints import HINTS
+from tensorviz.teaching.reading import several, whole
 from tensorviz.teaching.sweep import title
 from tensorviz.trace import Share, Trace, TraceNode
 
@@ -65,7 +66,7 @@ class Question:
         """
         try:
             given = self.read(answer)
-        except (ValueError, TypeError, OverflowError):
+        except (ValueError, TypeError):
             return Feedback(False, f"That is no answer to this question: give {self.form}.", got=answer)
         ok, mistake = self.judge(given)
         said = Feedback(
@@ -117,8 +118,7 @@ class AxesQuestion(Question):
         return self.share.summed_axes
 
     def read(self, answer: Any) -> tuple[int, ...]:
-        given = answer if isinstance(answer, (tuple, list, set, frozenset, range, np.ndarray)) else (answer,)
-        return tuple(sorted({_whole(a) for a in given}))
+        return tuple(sorted({whole(a) for a in several(answer)}))
 
     def judge(self, answer: Any) -> tuple[bool, str]:
         n, right = self.share.local.ndim, set(self.solution)
@@ -158,7 +158,9 @@ class ShapeQuestion(Question):
         return self.target.shape
 
     def read(self, answer: Any) -> tuple[int, ...]:
-        return tuple(_whole(a) for a in (answer if isinstance(answer, (tuple, list, np.ndarray)) else (answer,)))
+        if isinstance(answer, (set, frozenset)):
+            raise OptionError("a shape has an order")
+        return tuple(whole(a) for a in several(answer))
 
     def judge(self, answer: Any) -> tuple[bool, str]:
         right, given = self.solution, tuple(answer)
@@ -171,7 +173,7 @@ class ShapeQuestion(Question):
             return False, "kept-dims"
         if given == right[::-1] or (len(given) > 1 and (*given[:-2], given[-1], given[-2]) == right):
             return False, "transposed"
-        return False, "passed-on" if given == self.consumer.shape and not self.share.summed_axes else ""
+        return False, "result-shape" if given == self.consumer.shape else ""
 
 
 class RouteQuestion(Question):
@@ -237,7 +239,7 @@ class RouteQuestion(Question):
             many = [()] if not answer or answer == [()] else answer
         else:
             many = answer
-        found = [tuple(_whole(i) for i in (at if isinstance(at, (list, tuple)) else (at,))) for at in many]
+        found = [tuple(whole(i) for i in (at if isinstance(at, (list, tuple)) else (at,))) for at in many]
         if any(len(at) != n for at in found):
             raise OptionError(f"positions in {n} axes have {n} numbers")
         return frozenset(tuple(i % s if -s <= i < s else i for i, s in zip(at, self.target.shape, strict=True)) for at in found)
@@ -279,7 +281,7 @@ class SharesQuestion(Question):
         return len(self.node.shares)
 
     def read(self, answer: Any) -> int:
-        return _whole(answer)
+        return whole(answer)
 
     def judge(self, answer: Any) -> tuple[bool, str]:
         right = self.solution
@@ -305,10 +307,3 @@ def spelled(array: Any) -> str:
 def listed(words: Sequence[str]) -> str:
     """``a, b and c``."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else "nothing else"
-
-
-def _whole(value: Any) -> int:
-    """A whole number; raises OptionError for anything else."""
-    if isinstance(value, (bool, np.bool_, str)) or int(value) != value:
-        raise OptionError("not a whole number")
-    return int(value)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import html
 from typing import Any
 
 from tensorviz.errors import MissingExtraError, OptionError
 from tensorviz.teaching.feedback import Feedback
 from tensorviz.teaching.quiz import Quiz
+from tensorviz.teaching.reading import typed
 
 try:
     import ipywidgets
@@ -65,8 +65,8 @@ class QuizView(ipywidgets.VBox):  # type: ignore[misc]
             self._say(f"Type {self.quiz[self.at].form}.")
             return
         try:
-            answer = _value(text)
-        except (ValueError, SyntaxError):
+            answer = typed(text)
+        except OptionError:
             self._say(f"“{text}” is no answer to this question: give {self.quiz[self.at].form}.")
             return
         outcome = self.quiz[self.at].answer(answer)
@@ -90,18 +90,3 @@ class QuizView(ipywidgets.VBox):  # type: ignore[misc]
         told = what._repr_html_() if isinstance(what, Feedback) else html.escape(what)
         score = f"{self.quiz.score} of {len(self.quiz)} right" + (", all done." if self.quiz.done else ".")
         self.said.value = f'<div role="status" aria-live="polite">{told}<div>{score}</div></div>'
-
-
-def _value(text: str) -> Any:
-    """What was typed, as Python: a number, a tuple, nested lists; ``0, 2`` is a tuple, and a quotient of two numbers is one.
-
-    >>> _value("0, 2"), _value("-1.5"), _value("1/2")
-    ((0, 2), -1.5, 0.5)
-    """
-    over, slash, under = text.partition("/")
-    if slash:
-        try:
-            return float(over) / float(under)
-        except ZeroDivisionError:
-            raise OptionError(f"{text} is no number") from None
-    return ast.literal_eval(text.replace("\u2212", "-"))

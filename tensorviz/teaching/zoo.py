@@ -118,19 +118,26 @@ class BuggyTrace(Trace):
 
     @cached_property
     def changed(self) -> tuple[TraceNode, ...]:
-        """The nodes whose gradient, or ``.grad``, is not that of the right run. Shares of zeros that were not sent are no change, unless the pass stopped."""
+        """The nodes whose gradient, or ``.grad``, is not that of the right run.
+
+        No changes are shares of zeros that were not sent, unless the pass stopped, and what is left of a sum that cancels but for rounding,
+        with all that is made of it.
+        """
         mine = {step.node: step.after for step in self.data.steps if step.kind == "leaf"}
         theirs = {step.node: step.after for step in self.right.data.steps if step.kind == "leaf"}
-        return tuple(
-            n
-            for n, r in zip(self.nodes, self.right.nodes, strict=True)
-            if not (self._same(n.cotangent, r.cotangent, r) and self._same(mine.get(n.id), theirs.get(n.id), r))
-        )
+        reached = set(self.at)
+        found = []
+        for n, r in zip(reversed(self.nodes), reversed(self.right.nodes), strict=True):
+            near = n.id in reached or any(s.consumer in reached for s in (*n.shares, *r.shares))
+            if near and not (self._same(n.cotangent, r.cotangent, r) and self._same(mine.get(n.id), theirs.get(n.id), r)):
+                reached.add(n.id)
+                found.append(n)
+        return tuple(reversed(found))
 
     def _same(self, mine: Any, right: Any, node: TraceNode) -> bool:
         if mine is None or right is None:
             return mine is right or (mine is None and self.error is None and not any(np.any(s.value) for s in node.shares))
-        return agrees(mine, right)
+        return agrees(mine, right) or bool(np.all(np.abs(mine - right) <= _rounding(node)))
 
     @property
     def changes(self) -> bool:
@@ -144,8 +151,10 @@ class BuggyTrace(Trace):
             return f"{self.bug} changes nothing here: {self._nowhere}."
         where = _listed([title(self.nodes[i]) for i in self.at])
         if not self.changes:
-            order = "the steps come in another order, and " if self.comparison.first is not None else ""
-            return f"{self.bug} at {where} changes nothing here: {order}every gradient is that of the right run."
+            first = self.comparison.first
+            order = "the steps come in another order, and " if first is not None and first.kind == "order" else ""
+            rounded = "" if first is None or order else ", but for rounding"
+            return f"{self.bug} at {where} changes nothing here: {order}every gradient is that of the right run{rounded}."
         gone = [n for n in self.changed if n.cotangent is None]
         other = [n for n in self.changed if n.cotangent is not None]
         parts = [
@@ -159,9 +168,12 @@ class BuggyTrace(Trace):
     def check(self, **options: Any) -> CheckReport:
         """As :meth:`Trace.check`; a note of the report says what the mistake does here, or that it changes nothing.
 
-        A pass that could not finish is a mismatch in any case, also where what it did not send is zero.
+        A pass that could not finish is a mismatch in any case, also where what it did not send is zero. Where gradients are so small that their
+        change is below the usual ``atol``, the check looks again with a smaller one, unless ``atol`` or ``rtol`` is given.
         """
         report = super().check(**options)
+        if self.error is None and self.changes and report.ok and not {"atol", "rtol"} & set(options):
+            report = self._closer(report, options)
         notes = (*report.notes, self.headline)
         if self.error is not None:
             at = self.at[0]
@@ -171,7 +183,24 @@ class BuggyTrace(Trace):
             self.report = report = CheckReport([*report.blocks, stopped], blame=blame, blame_text=text, subject=report.subject)
         elif self.changes and report.ok:
             notes = (*notes, "The check does not see it, for the change is smaller than its tolerance.")
+        elif self.changes and report.blame not in self.at:
+            notes = (*notes, "The check does not blame the mistake, for something else is wrong here or cannot be judged: see right.check().")
         report.notes = notes
+        return report
+
+    def _closer(self, report: CheckReport, options: dict[str, Any]) -> CheckReport:
+        """The report with an ``atol`` below the change, where that blames the mistake; otherwise the one that there is."""
+        gaps = [
+            float(np.max(np.abs(n.cotangent - r.cotangent), initial=0.0))
+            for n in self.changed
+            if (r := self.right.nodes[n.id]).cotangent is not None and n.cotangent is not None
+        ]
+        small = min((gap for gap in gaps if gap > 0), default=0.0) * 1e-3
+        again = super().check(**options, atol=small)
+        if again.kind == "mismatch" and again.blame in self.at:
+            again.notes = (*again.notes, f"The change is below the usual tolerance; it was looked for with atol={small:.1g}.")
+            return again
+        self.report = report
         return report
 
     # ---- beside the right run ----------------------------------------------------------------------------------
@@ -230,6 +259,12 @@ class BuggyTrace(Trace):
 
     def __repr__(self) -> str:
         return f"<{super().__repr__()}, with {self.bug}>"
+
+
+def _rounding(node: TraceNode) -> float:
+    """What may be left of the sum of a node's shares where it should cancel."""
+    shares = [np.abs(s.local[np.isfinite(s.local)]) for s in node.shares if s.local.dtype.kind == "f"]
+    return 4 * sum(float(np.sum(a, dtype=float)) * float(np.finfo(a.dtype).eps) for a in shares)
 
 
 def _listed(words: list[str]) -> str:

@@ -17,7 +17,7 @@ import tensorviz as tv
 from strategies import arrays, broadcastable, shapes
 from tensorviz import primitives as p
 from tensorviz.engine.op import REGISTRY
-from tensorviz.errors import AxisError, DTypeError, IndexingError, RuleError, ShapeError
+from tensorviz.errors import AxisError, DTypeError, IndexingError, OptionError, RuleError, ShapeError
 
 OWN = sorted(name for name, op in REGISTRY.items() if type(op).__module__.startswith("tensorviz.primitives."))
 TRIED = [name for name in OWN if REGISTRY[name].examples is not None]
@@ -302,15 +302,32 @@ WRONG: list[tuple[Any, type[Exception], str]] = [
     (lambda: p.index(tv.tensor(X), tv.tensor(1.0)), DTypeError, "whole numbers, got dtype float64"),
     (lambda: p.expand(X, (3, 3)), ShapeError, r"shape \(2, 3\) cannot be expanded to \(3, 3\): its axis -2 has size 2, expected 1 or 3"),
     (lambda: p.expand(X, (3,)), ShapeError, "has 2 axes"),
-    (lambda: p.reduce(X, "mean"), DTypeError, "'add', 'max', 'mul', got 'mean'"),
+    (lambda: p.reduce(X, "mean"), OptionError, "op must be one of 'add', 'max', 'mul', got 'mean'"),
+    (lambda: p.reduce(X, ["add"]), OptionError, r"got \['add'\]"),
+    (lambda: p.reduce(X, pop="1"), DTypeError, "reduce: pop must be a whole number, got '1'"),
+    (lambda: p.permute(X, [True, False]), DTypeError, r"order takes whole numbers, got \[True, False\]"),
+    (lambda: p.index(X, (0, 1)), DTypeError, r"index: j must be a whole number, got \(0, 1\)"),
+    (lambda: p.index(X, ()), DTypeError, r"index: j must be a whole number, got \(\)"),
+    (lambda: p.reshape(X, (-2, 3)), ShapeError, r"reshape: shape \(-2, 3\) has a negative size"),
+    (lambda: p.expand(X[:1], (-1, 3)), ShapeError, r"expand: shape \(-1, 3\) has a negative size"),
+    (lambda: p.expand(X[:0], (1, 3)), ShapeError, "its axis -2 has size 0, expected 1$"),
+    (lambda: p.summed_axes((-2, 3), (3,)), ShapeError, "from_shape .* negative"),
+    (lambda: p.stack(None), DTypeError, "stack: an operand holds floats, integers or booleans, got None"),
+    (lambda: p.stage("x"), DTypeError, "stage: an operand holds floats, integers or booleans, got 'x'"),
+    (lambda: p.pad(np.array(["a"]), [1, 1]), DTypeError, "pad: an operand holds floats"),
+    (lambda: p.add(X, 1j), DTypeError, "add: an operand: complex numbers have no gradient here"),
+    (lambda: p.cast(X, complex), DTypeError, "cast: complex numbers have no gradient here"),
+    (lambda: p.neg([[1.0, 2.0], [3.0]]), DTypeError, "neg: an operand is no rectangular array"),
     (lambda: p.reduce(X, pop=3), AxisError, r"pop=3 leading axes of shape \(2, 3\), which has 2"),
     (lambda: p.reduce(X[:0], "max"), ShapeError, "no element to choose from"),
     (lambda: p.add(X, X[0]), ShapeError, "primitives do not broadcast, so expand"),
-    (lambda: p.compare(X, X, "=>"), DTypeError, "got '=>'"),
+    (lambda: p.compare(X, X, "=>"), OptionError, "op must be one of '==', .*got '=>'"),
     (lambda: p.grad_graph(3.0), tv.errors.GraphError, "takes the Tensor"),
     (lambda: p.grad_graph(tv.tensor(3.0)), tv.errors.GraphError, "requires a gradient"),
     (lambda: p.grad_graph(leaf([1.0, 2.0])), tv.errors.SeedError, r"np.ones\(\(2,\)\)"),
     (lambda: p.grad_graph(leaf([1.0, 2.0]), [1.0]), tv.errors.SeedError, r"shape \(1,\), expected \(2,\)"),
+    (lambda: p.grad_graph(leaf(1.0), "a"), tv.errors.SeedError, "expected real numbers of shape"),
+    (lambda: p.grad_graph(leaf(1.0), 1j), tv.errors.SeedError, "expected real numbers .* complex128"),
     (lambda: p.recompute_counts(), tv.errors.GraphError, "at least one"),
 ]
 
@@ -320,6 +337,19 @@ def test_a_wrong_argument_is_told_what_was_expected(case: int):
     call, kind, words = WRONG[case]
     with pytest.raises(kind, match=words):
         call()
+
+
+def test_a_list_with_tensors_inside_stays_in_the_graph():
+    a, b = leaf([1.0, 2.0], "a"), leaf([3.0, 4.0], "b")
+    y = p.reduce([a, [5.0, 6.0], b])
+    y.backward([1.0, 10.0])
+    assert y.tolist() == [9.0, 12.0]
+    assert a.grad.tolist() == b.grad.tolist() == [1.0, 10.0]
+    assert p.only_primitives(p.grad_graph(y, [1.0, 1.0]))
+
+
+def test_a_place_may_be_computed_as_an_array_of_one():
+    assert p.index(leaf([1.0, 2.0]), tv.tensor([1])).item() == 2.0
 
 
 # ---- random shapes ----------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -335,7 +336,7 @@ def test_an_exception_inside_numpy_is_told_at_the_students_line():
         (lambda g, a, b: None, "returned None"),
         (lambda g, a, b: g, "should return 2 values, the share of a and the share of b, as a tuple; it returned a single"),
         (lambda g, a, b: (g, g, g), "it returned 3 values"),
-        (lambda g, a, b: ("x", g), "should be an array of numbers, got a str"),
+        (lambda g, a, b: ("x", g), "should be an array of numbers, got 'x'"),
         (lambda g, a: g, "Your code raised TypeError"),
     ],
 )
@@ -391,3 +392,24 @@ def test_what_is_no_exercise_or_no_function_is_refused():
         tv.exercise("backprop")
     with pytest.raises(DTypeError, match="function must be a function"):
         tv.exercise("add").check(3)
+
+
+@pytest.mark.parametrize("name", ["summed_axes", "relu", "matmul", "cross_entropy", "numeric_gradient", "engine"])
+@pytest.mark.parametrize(
+    "returned",
+    ["hi", b"x", 1j, np.array([1j]), object(), {}, [[1, 2], [3]], (None, None), np.inf, (np.inf, 1.5), 10**400, (10**400,), np.ma.masked, 0.5, []],
+)
+def test_whatever_a_function_returns_is_answered_in_words(name, returned):
+    said = exercise(name).check(lambda *_: returned)
+    assert not said
+    assert said.words
+
+
+def test_a_function_that_ends_the_program_does_not():
+    said = exercise("relu").check(lambda *_: sys.exit(3))
+    assert "Your code raised SystemExit: 3" in said.words
+
+
+def test_axes_are_whole_numbers():
+    said = exercise("summed_axes").check(lambda a, b: tuple(k + 0.5 for k in axes(a, b)))
+    assert "should return axes, such as (0, 2), and returned (0.5,)" in said.words

@@ -199,6 +199,31 @@ def test_the_tolerance_decides_how_near_is_right_and_sign_asks_for_the_sign():
     assert "Give the sign" in signs.text and signs.answer(1) and signs.answer(-1).mistake == "sign" and not signs.answer(0)
 
 
+def test_a_wrong_answer_about_a_product_of_any_shapes_is_no_error():
+    for a, b in [((2, 3), (3, 4)), ((3,), (3, 2)), ((2, 3), (3,)), ((3,), (3,)), ((2, 1, 2, 3), (3, 2))]:
+        A, B = tv.tensor(np.ones(a), requires_grad=True), tv.tensor(np.ones(b), requires_grad=True)
+        for question in (A @ B).sum().backward().quiz(20, kinds="value"):
+            assert not question.answer(17.0)
+            assert not question.answer(np.full(question.right.shape, 17.0))
+
+
+def test_an_answer_of_another_shape_is_told_so():
+    question = only(ties(), "grad")
+    assert question.answer(1).mistake == "other-shape"
+    assert only(ties(), "shape").answer(()).mistake == "result-shape"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("answer", ["1", b"1", None, [None], True, 1j, object(), 10**400, np.ma.masked])
+def test_what_is_no_number_is_no_answer_to_any_question(kind, answer):
+    trace = {"axes": broadcasting, "shape": broadcasting, "value": scaled, "route": ties, "shares": forks, "grad": scaled}[kind]()
+    question = only(trace, kind)
+    said = question.answer(answer)
+    assert not said
+    assert said.words.startswith("That is no answer")
+    assert question.attempts == []
+
+
 @pytest.mark.parametrize("answer", ["five", None, {"a": 1}, [[1], [1, 2]], 1.5])
 def test_what_is_no_answer_is_not_counted_as_one(answer):
     question = only(forks(), "shares")
@@ -291,7 +316,15 @@ def test_the_enter_key_answers():
     assert asked[0].correct
 
 
-@pytest.mark.parametrize("typed", ["", "import os", "__import__('os')", "1/0", "(0,"])
+def test_fractions_are_typed_as_such():
+    asked = ties().quiz(20, kinds="grad")
+    shown = QuizView(asked)
+    shown.field.value = "[0, 1/2, 1 / 2, 0]"
+    shown.submit()
+    assert asked[0].correct
+
+
+@pytest.mark.parametrize("typed", ["", "import os", "__import__('os')", "1/0", "(0,", "[" * 1000, "9**9**9", "9" * 5000, "True", "{[1]}", "1 + [2]"])
 def test_what_was_typed_is_read_and_never_run(typed):
     asked, shown = view()
     shown.field.value = typed

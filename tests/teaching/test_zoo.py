@@ -181,6 +181,38 @@ def test_a_pass_that_stopped_is_red_even_where_what_it_did_not_send_is_zero():
     assert "The pass stopped at the rule of" in report.blame_text and wrong.report is report
 
 
+def test_what_is_left_of_a_sum_that_cancels_is_no_change():
+    z = tv.tensor(np.random.default_rng(1).normal(size=(2, 3)), requires_grad=True)
+    m = z.max(axis=1, keepdims=True)
+    e = np.exp(z - m)
+    p = e / e.sum(axis=1, keepdims=True)
+    trace = (-np.log(p[np.arange(2), np.array([0, 2])])).mean().backward()
+    wrong = trace.with_bug("wrong-axes", node="m")
+    assert not np.array_equal(wrong.node("m").cotangent, trace.node("m").cotangent)
+    assert not wrong.changes
+    assert wrong.headline.endswith("changes nothing here: every gradient is that of the right run, but for rounding.")
+    assert wrong.check().kind == trace.check().kind
+
+
+@pytest.mark.parametrize("name", ["overwrite", "average", "no-zero-grad", "detached", "stale-saved"])
+def test_in_a_graph_of_tiny_gradients_the_check_looks_closer(name):
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    h = x * 1e-9
+    wrong = (h * x).sum().backward().with_bug(name)
+    report = wrong.check()
+    assert wrong.changes
+    assert report.kind == "mismatch"
+    assert report.blame in wrong.at
+    assert report is wrong.report
+
+
+def test_where_the_right_run_is_wrong_already_the_check_says_that_it_blames_something_else():
+    f = tv.custom_op("sloppy_double_of_the_zoo", lambda a: 2 * a, lambda g, a: (2.5 * g,))
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    wrong = (f(x) + x).sum().backward().with_bug("overwrite")
+    assert wrong.check().notes[-1].endswith("see right.check().")
+
+
 def test_a_change_below_the_tolerance_of_the_check_is_said_to_be_so():
     wrong = gates().with_bug("stale-saved")
     assert wrong.check().kind == "mismatch"

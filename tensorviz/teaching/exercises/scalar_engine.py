@@ -86,7 +86,7 @@ def _judge(cls: Any, rng: np.random.Generator) -> Feedback | None:
             data = out.data
             out.backward()
             found = [v.grad for v in values]
-        except Exception as error:  # noqa: BLE001 - the student's class may raise anything, and is told what
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the student's class may raise anything, and is told what
             return raised(error, what)
         said = judged(Part("the value", trace.nodes[trace.roots[0]].value), data, what)
         if said is not None:
