@@ -59,6 +59,10 @@ def number(
     >>> number("SGD", "lr", 0.1, least=0)
     0.1
     """
+    if getattr(value, "requires_grad", False):
+        raise OptionTypeError(
+            f"{where}: {name} is a Tensor that requires a gradient, which it would not get here: it is a plain number. Write what it does in recorded ops, or give float(...) of it"
+        )
     if isinstance(value, (bool, np.bool_)) or not (isinstance(value, Real) or _is_scalar(value)):
         raise OptionTypeError(f"{where}: {name} must be a {_kind(finite)}{_between(least, above, most, below)}, got {shown(value)}")
     try:

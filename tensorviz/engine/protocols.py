@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.op import ACCUMULATIONS, FUNCTIONS, REDUCTIONS, UFUNCS, apply
-from tensorviz.errors import NoRuleError
+from tensorviz.errors import DTypeError, NoRuleError
 
 
 def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -42,11 +42,30 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
             )
         what = f"np.{ufunc.__name__}" if method == "__call__" else f"np.{ufunc.__name__}.{method}"
         raise NoRuleError(_no_rule(what, ufunc.__name__))
-    if kwargs:
+    dtype, casting = kwargs.pop("dtype", None), kwargs.pop("casting", "same_kind")
+    if kwargs.pop("where", True) is not True or kwargs.keys() - _WITHOUT_EFFECT:
         raise NoRuleError(
-            f"np.{ufunc.__name__} on a Tensor takes no {', '.join(sorted(kwargs))}=; select with np.where, or change the dtype of the operands with astype"
+            f"np.{ufunc.__name__} on a Tensor takes no {', '.join(sorted(kwargs.keys() - _WITHOUT_EFFECT)) or 'where'}=; select with np.where, or change the dtype of the operands with astype"
         )
-    return apply(UFUNCS[ufunc], inputs, {})
+    op = UFUNCS[ufunc]
+    if dtype is None or not op.differentiable:  # of a comparison dtype= is that of the result, which is clear
+        return apply(op, inputs, {})
+    return apply(op, [_cast(ufunc, x, np.dtype(dtype), casting) for x in inputs], {})
+
+
+_WITHOUT_EFFECT = {"order", "subok"}
+"""What a ufunc may be told about the memory and the class of its result, which is a Tensor."""
+
+
+def _cast(ufunc: Any, x: Any, dtype: np.dtype[Any], casting: Any) -> Any:
+    """An operand in the dtype that a ufunc was asked to compute in."""
+    if not hasattr(x, "dtype"):
+        x = np.asarray(x)
+    if x.dtype == dtype:
+        return x
+    if not np.can_cast(x.dtype, dtype, casting):
+        raise DTypeError(f"np.{ufunc.__name__} with dtype={dtype}: casting={casting!r} does not turn an operand of dtype {x.dtype} into it")
+    return x.astype(dtype)
 
 
 def array_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

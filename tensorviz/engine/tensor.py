@@ -264,13 +264,32 @@ class Tensor:
         return METHODS["transpose"](self)  # type: ignore[no-any-return]
 
     @property
+    def mT(self) -> Tensor:
+        """The last two axes exchanged: every matrix of a stack transposed."""
+        if self.ndim < 2:
+            raise ShapeError(f"mT exchanges the last two axes, {self._what()} has shape {self.shape}")
+        return METHODS["swapaxes"](self, -1, -2)  # type: ignore[no-any-return]
+
+    @property
+    def real(self) -> Tensor:
+        """The Tensor itself, as all its numbers are real."""
+        return self
+
+    @property
+    def imag(self) -> Tensor:
+        """Zeros, the imaginary part of real numbers."""
+        return np.imag(self)
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         found: np.dtype[Any] = self._current().value.dtype
         return found
 
-    def item(self) -> float | int | bool:
-        """The only element as a Python number."""
+    def item(self, *index: Any) -> float | int | bool:
+        """The only element as a Python number, or the one at an index, as NumPy's ``item`` takes it."""
         value = self._current().value
+        if index:
+            return np.asarray(value).item(*index)  # type: ignore[no-any-return]
         if value.size != 1:
             raise ShapeError(
                 f"item() needs exactly one element, {self._what()} has shape {value.shape}; use tolist(), or reduce it first, e.g. with sum()"

@@ -24,6 +24,7 @@ from tensorviz.ops import (
     layer,
     linalg,
     loss,
+    methods,
     movement,
     noise,
     normalization,
@@ -94,6 +95,7 @@ __all__ += joining.__all__
 __all__ += layer.__all__
 __all__ += linalg.__all__
 __all__ += loss.__all__
+__all__ += methods.__all__
 __all__ += movement.__all__
 __all__ += noise.__all__
 __all__ += normalization.__all__

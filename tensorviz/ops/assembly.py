@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import number
 from tensorviz.engine.op import FUNCTIONS, expose
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import AxisError, DTypeError, ShapeError
@@ -204,7 +205,7 @@ def _geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtyp
 @expose(numpy=[np.unwrap])
 def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * np.pi) -> Any:
     """Angles without jumps: whole periods are added, which do not change with the angles."""
-    values = _values(p)
+    values, period = _values(p), number("np.unwrap", "period", period)
     return p + (np.unwrap(values, discont, axis, period=period) - values)
 
 

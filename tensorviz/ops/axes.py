@@ -29,6 +29,12 @@ def _plain(axis: Any) -> Axis:
     return operator.index(axis)
 
 
+def over(a: Any, axis: Any) -> Axis:
+    """The axis argument of a reduction of ``a``. As in NumPy, a number may be added up, or chosen from, over an axis 0 or -1, which means nothing."""
+    found = axis if axis is None or type(axis) is int else plain(axis)
+    return None if type(found) is int and -1 <= found <= 0 and getattr(a, "ndim", 1) == 0 else found
+
+
 def count(shape: tuple[int, ...], axis: Axis) -> int:
     """How many elements go into one element of the result.
 
@@ -51,7 +57,7 @@ def each(axis: Axis, ndim: int) -> tuple[int, ...]:
     >>> each(None, 2), each(-1, 3), each((0, -1), 3)
     ((0, 1), (2,), (0, 2))
     """
-    if axis is None:
+    if axis is None or not ndim:
         return tuple(range(ndim))
     return tuple([i % ndim for i in ((axis,) if type(axis) is int else axis)])  # type: ignore[union-attr]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorviz.arguments import dtype_of
-from tensorviz.engine.graph import check_dtype
+from tensorviz.engine.graph import check_dtype, holds_tensor
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, expose
 from tensorviz.engine.tensor import Tensor, tensor
 
@@ -100,15 +100,17 @@ def _on_values(function: Any) -> None:
 
 
 def _values(x: Any) -> Any:
+    if isinstance(x, (list, tuple)) and holds_tensor(x):
+        return type(x)(map(_values, x))
     return x.numpy() if isinstance(x, Tensor) else x
 
 
 _ON_VALUES: tuple[Any, ...] = (
     *(np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj),
     *(np.allclose, np.isclose, np.array_equal, np.array_equiv, np.array2string, np.array_repr, np.array_str, np.shares_memory, np.may_share_memory),
-    *(np.count_nonzero, np.nonzero, np.flatnonzero, np.argwhere, np.searchsorted, np.bincount, np.histogram),
+    *(np.count_nonzero, np.nonzero, np.flatnonzero, np.argwhere, np.searchsorted),
     *(np.isposinf, np.isneginf, np.isreal, np.iscomplex),
-    *(np.digitize, np.isin, np.lexsort, np.ix_, np.nanargmax, np.nanargmin, np.histogram_bin_edges, np.histogram2d, np.histogramdd),
+    *(np.digitize, np.isin, np.lexsort, np.ix_, np.nanargmax, np.nanargmin, np.histogram_bin_edges),
     *(np.diag_indices_from, np.tril_indices_from, np.triu_indices_from, np.min_scalar_type, np.common_type, np.unravel_index),
     *(np.ravel_multi_index, np.linalg.matrix_rank, np.save, np.savetxt, np.savez, np.savez_compressed, np.einsum_path),
 )

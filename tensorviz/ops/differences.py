@@ -41,22 +41,21 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     found = [e for e in ends if e is not None]
     a = concatenate(found, axis) if len(found) > 1 else a
     for _ in range(n):
-        a = _part(a, axis, 1, None) - _part(a, axis, None, -1)
+        later, earlier = _part(a, axis, 1, None), _part(a, axis, None, -1)
+        a = later != earlier if a.dtype == bool else later - earlier
     return a
 
 
 @expose(numpy=[np.gradient])
 def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """NumPy's slopes on a grid: central differences inside, one-sided ones at the ends. Distances are numbers, one for all axes or one per axis."""
+    """NumPy's slopes on a grid: central differences inside, one-sided ones at the ends. For all axes or each: a distance, or the coordinates."""
     count(f.shape, plain(axis))  # raises for an axis that is not there
     axes = each(plain(axis), f.ndim)
     distances = list(varargs) or [1.0]
-    if any(np.ndim(h) for h in distances):
-        raise DTypeError("np.gradient of a Tensor takes distances as numbers; coordinates of unequal distance have no rule here")
-    if len(distances) == 1:
+    if len(distances) == 1 and np.ndim(distances[0]) == 0:
         distances *= len(axes)
     if len(distances) != len(axes):
-        raise DTypeError(f"np.gradient: {len(distances)} distances for {len(axes)} axes; give one number, or one per axis")
+        raise DTypeError(f"np.gradient: {len(distances)} distances for {len(axes)} axes; give one number, or one (or the coordinates) per axis")
     if edge_order not in (1, 2):
         raise DTypeError(f"np.gradient: edge_order is 1 or 2, got {edge_order!r}")
     found = [_slope(f, i, h, edge_order) for i, h in zip(axes, distances, strict=True)]
@@ -70,9 +69,38 @@ def _slope(f: Any, axis: int, h: Any, edge_order: int) -> Any:
     def at(i: int) -> Any:
         return _part(f, axis, i, i + 1 or None)
 
+    if np.ndim(h):
+        return _uneven(f, axis, as_array(h), edge_order)
     inside = (_part(f, axis, 2, None) - _part(f, axis, None, -2)) / (2 * h)
     if edge_order == 1:
         first, last = (at(1) - at(0)) / h, (at(-1) - at(-2)) / h
     else:
         first, last = (4 * at(1) - 3 * at(0) - at(2)) / (2 * h), (3 * at(-1) - 4 * at(-2) + at(-3)) / (2 * h)
+    return concatenate([first, inside, last], axis)
+
+
+def _uneven(f: Any, axis: int, places: Any, edge_order: int) -> Any:
+    """The slopes of parabolas through three points each (of lines at the ends with ``edge_order=1``), differentiable in the coordinates, too."""
+    n = f.shape[axis]
+    if places.shape != (n,):
+        raise ShapeError(f"np.gradient: the coordinates along axis {axis} must have shape {(n,)}, got {places.shape}")
+    if places.dtype.kind != "f":
+        places = places.astype(float)
+    steps = np.reshape(diff(places), (-1,) + (1,) * (f.ndim - 1 - axis))
+
+    def at(i: int) -> Any:
+        return _part(f, axis, i, i + 1 or None)
+
+    lead = (slice(None),) * axis
+    before, after = steps[:-1], steps[1:]
+    both = before + after
+    low, middle, high = (f[(*lead, part)] for part in (slice(None, -2), slice(1, -1), slice(2, None)))
+    inside = -after / (before * both) * low + (after - before) / (before * after) * middle + before / (after * both) * high
+    if edge_order == 1:
+        first, last = (at(1) - at(0)) / steps[:1], (at(-1) - at(-2)) / steps[-1:]
+    else:
+        h, k = steps[:1], steps[1:2]
+        first = -(2 * h + k) / (h * (h + k)) * at(0) + (h + k) / (h * k) * at(1) - h / (k * (h + k)) * at(2)
+        h, k = steps[-2:-1], steps[-1:]
+        last = k / (h * (h + k)) * at(-3) - (k + h) / (h * k) * at(-2) + (2 * k + h) / (k * (h + k)) * at(-1)
     return concatenate([first, inside, last], axis)

@@ -107,6 +107,8 @@ class Pad(Op):
 
     @staticmethod
     def forward(a: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0) -> Any:
+        if not pad_width:
+            return a  # a number has no sides
         return np.pad(a, pad_width, mode, constant_values=constant_values) if mode == "constant" else np.pad(a, pad_width, mode)
 
     @staticmethod
@@ -150,10 +152,20 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> An
             raise DTypeError("pad: reflect_type='odd' has no rule; compose it from slices and concatenate")
     elif "constant_values" in kwargs:
         values = kwargs.pop("constant_values")
-        params["constant_values"] = values if isinstance(values, (int, float)) else np.array(as_array(values))
+        values = values if isinstance(values, (int, float)) else as_array(values)
+        if getattr(values, "requires_grad", False) and not kwargs:
+            return _bordered(as_array(array), params["pad_width"], values)
+        params["constant_values"] = values if isinstance(values, (int, float)) else np.array(values)
     if kwargs:
         raise DTypeError(f"pad: mode {mode!r} takes no {', '.join(sorted(kwargs))}=")
     return apply(REGISTRY["pad"], (array,), params)
+
+
+def _bordered(a: Any, widths: tuple[tuple[int, int], ...], values: Any) -> Any:
+    """A border of numbers that get a gradient: NumPy says which of them stands where."""
+    which = np.pad(np.full(a.shape, -1), widths, constant_values=np.arange(2 * a.ndim).reshape(a.ndim, 2))
+    border = np.ravel(np.broadcast_to(values, (a.ndim, 2)))[np.maximum(which, 0)]
+    return np.where(which < 0, pad(a, widths), border.astype(a.dtype))
 
 
 def _widths(given: Any, ndim: int) -> tuple[tuple[int, int], ...]:
@@ -163,6 +175,8 @@ def _widths(given: Any, ndim: int) -> tuple[tuple[int, int], ...]:
         for axis, width in given.items():
             pairs[_there(axis, ndim)] = width
         given = [(w, w) if np.ndim(w) == 0 else tuple(w) for w in pairs]
+    if not ndim:
+        return ()
     try:
         array = np.broadcast_to(np.asarray(given), (ndim, 2))
     except ValueError as error:

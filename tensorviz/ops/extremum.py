@@ -9,7 +9,7 @@ import numpy as np
 from tensorviz.engine.op import REDUCTIONS, REGISTRY, Op, expose
 from tensorviz.errors import ShapeError
 from tensorviz.ops import options
-from tensorviz.ops.axes import Axis, count, of_ufunc, plain, restored
+from tensorviz.ops.axes import Axis, count, of_ufunc, over, plain, restored
 from tensorviz.ops.reduction import CALLS
 from tensorviz.ops.samples import Examples, distinct
 
@@ -134,7 +134,7 @@ def max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initi
     """
     if out is not None or initial is not None or where is not True:
         return options.reduced(_begun(max, initial), a, axis, None, out, keepdims, initial=initial, where=where, join=np.maximum)
-    return REGISTRY["max"](a, axis=plain(axis), keepdims=bool(keepdims))
+    return REGISTRY["max"](a, axis=over(a, axis), keepdims=bool(keepdims))
 
 
 @expose(numpy=[np.min, np.amin], method=["min", "amin"])
@@ -148,7 +148,7 @@ def min(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initi
     """
     if out is not None or initial is not None or where is not True:
         return options.reduced(_begun(min, initial), a, axis, None, out, keepdims, initial=initial, where=where, join=np.minimum)
-    return REGISTRY["min"](a, axis=plain(axis), keepdims=bool(keepdims))
+    return REGISTRY["min"](a, axis=over(a, axis), keepdims=bool(keepdims))
 
 
 @expose(numpy=[np.argmax], method="argmax")

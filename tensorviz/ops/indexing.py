@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import one_of
 from tensorviz.engine.aliases import view
 from tensorviz.engine.op import REGISTRY, Op, apply, attach, expose
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import unbroadcast
-from tensorviz.errors import DTypeError, IndexingError, ShapeError
+from tensorviz.errors import AxisError, DTypeError, IndexingError, ShapeError
 from tensorviz.ops.keys import INDEX_SLOTS, chosen, fill, parse, repeats
 from tensorviz.ops.operands import as_array
 from tensorviz.ops.samples import Examples
@@ -223,14 +224,24 @@ attach("__setitem__", _setitem)
 def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
     """The elements at ``indices`` along ``axis`` (of the flattened operand if None), recorded as indexing.
 
+    Positions outside raise IndexError; with ``mode="wrap"`` they are counted on from the other end, with ``"clip"`` they are the nearest inside.
+
     >>> take([10.0, 20.0, 30.0], [2, 0]).tolist()
     [30.0, 10.0]
     """
-    if out is not None or mode != "raise":
-        raise DTypeError("take on a Tensor knows no out= and only mode='raise'; bring the indices into range with np.clip or % first")
+    if out is not None:
+        raise DTypeError("take with out= cannot be recorded: the array is outside the graph. Use the result")
+    one_of("take", "mode", mode, ("raise", "wrap", "clip"))
+    a = as_array(a)
     if axis is None:
-        return getitem(np.ravel(a), indices)
-    return getitem(a, (slice(None),) * (axis % np.ndim(a)) + (indices,))
+        a, axis = np.ravel(a), 0
+    if not -a.ndim <= axis < a.ndim:
+        raise AxisError(f"take: axis {axis} is not there in shape {a.shape}")
+    axis %= a.ndim
+    if mode != "raise":
+        places = np.asarray(indices)
+        indices = places % a.shape[axis] if mode == "wrap" else np.clip(places, 0, a.shape[axis] - 1)
+    return getitem(a, (slice(None),) * axis + (indices,))
 
 
 class Embedding(Op):

@@ -207,12 +207,22 @@ class LogAbsDet(Op):
     word = "scales the inverse"
     slots = ("a",)
     formulas = ("g * inv(a).T",)
-    vjps = (lambda g, a: np.expand_dims(g, (-2, -1)) * _t(np.linalg.inv(a)),)
     source = f"{GILES}, section 2.2.4"
 
     @staticmethod
     def forward(a: Any) -> Any:
         return np.linalg.slogdet(a)[1]
+
+    @staticmethod
+    def _back(g: Any, a: Any, out: Any) -> Any:
+        g = np.expand_dims(g, (-2, -1))
+        if np.all(_plain(out) > -np.inf):
+            return g * _t(np.linalg.inv(a))
+        # a singular matrix has an infinite slope towards a regular one, as log(0) has, and no inverse to read it off
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return g * (cofactors(a) / np.expand_dims(np.linalg.det(a), (-2, -1)))
+
+    vjps = (_back,)
 
     @staticmethod
     def examples(rng: np.random.Generator) -> Examples:

@@ -9,7 +9,8 @@ import numpy as np
 from tensorviz.arguments import shown
 from tensorviz.engine.op import REGISTRY, Op, expose
 from tensorviz.errors import DTypeError, ShapeError
-from tensorviz.ops.axes import Axis, plain, restored
+from tensorviz.ops.axes import Axis, over, restored
+from tensorviz.ops.operands import as_array
 from tensorviz.ops.reduction import CALLS
 from tensorviz.ops.samples import Examples, distinct
 
@@ -65,7 +66,7 @@ class _Norm(Op):
 
 @expose(numpy=[np.linalg.norm], method="norm")
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """The vector norm of order ``ord`` (a nonzero number, ±inf; None is 2) over ``axis`` (int, tuple, or None for all).
+    """The vector norm of order ``ord`` (a number, ±inf; None is 2; 0 counts the elements that are not 0, without a gradient) over ``axis`` (int, tuple, or None for all).
 
     Its gradient is 0 at the origin; for ``ord=inf`` equally large elements share it evenly. Without an axis, None (or ``"fro"``) takes the
     root of the sum of all squares of any shape. Over two axes ``ord`` is that of a matrix: "fro", "nuc" (the sum of the singular values), ±1, ±2, ±inf.
@@ -73,7 +74,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     >>> norm(np.array([[3.0, 4.0], [6.0, 8.0]]), axis=1)
     array([ 5., 10.])
     """
-    axis = plain(axis)
+    axis = over(x, axis)
     if isinstance(axis, tuple) and len(axis) == 1:
         axis = axis[0]
     axes = len(axis) if isinstance(axis, tuple) else 1 if axis is not None else np.ndim(x)
@@ -90,7 +91,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if ord is not None and not isinstance(ord, (int, float, np.number)):
         raise DTypeError(f"norm: ord must be a number, inf, -inf or None, got {shown(ord)}")
     if ord == 0:
-        raise ShapeError("norm: ord=0 counts the nonzero elements and has no gradient; use np.count_nonzero, or another order")
+        x = as_array(x)
+        return np.sum(np.not_equal(x, 0), axis=axis, keepdims=bool(keepdims)).astype(x.dtype if x.dtype.kind == "f" else float)
     return REGISTRY["norm"](
         x,
         axis=axis,

@@ -54,7 +54,7 @@ def _matrix_power(a: Any, n: int) -> Any:
     if n < 0:
         a, n = np.linalg.inv(a), -n
     if n == 0:
-        return np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape) + a * 0
+        return np.where(np.zeros(a.shape, bool), a, np.eye(a.shape[-1], dtype=a.dtype))
     found = None
     while n:  # by squaring, from the lowest bit
         if n % 2:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import number
 from tensorviz.engine.op import REDUCTIONS, REGISTRY, Op, apply, expose
 from tensorviz.errors import ShapeError
 from tensorviz.ops import options
-from tensorviz.ops.axes import Axis, count, divided, each, of_ufunc, plain, restored, spread
+from tensorviz.ops.axes import Axis, count, divided, each, of_ufunc, over, plain, restored, spread
 from tensorviz.ops.samples import Examples, positive
 
 __all__ = ["logsumexp", "mean", "prod", "std", "sum", "var"]
@@ -66,6 +67,10 @@ class _Mean(Op):
         if getattr(a, "dtype", None) == np.float16:
             return np.mean(a, axis=axis, keepdims=keepdims)  # adds in float32
         return _divided(np.add.reduce(a, axis=axis, keepdims=keepdims), count(np.shape(a), axis))
+
+
+def _ddof(function: str, ddof: Any) -> Any:
+    return ddof if type(ddof) is int else number(function, "ddof", ddof)
 
 
 def _centred(a: Any, axis: Axis) -> Any:
@@ -238,7 +243,7 @@ def var(
     """
     if dtype is not None or out is not None or where is not True or mean is not None or correction is not None:
         return options.variance(sum, a, plain(axis), dtype, out, ddof, keepdims, where, mean, correction)
-    return REGISTRY["var"](a, axis=plain(axis), ddof=ddof, keepdims=bool(keepdims))
+    return REGISTRY["var"](a, axis=plain(axis), ddof=_ddof("var", ddof), keepdims=bool(keepdims))
 
 
 @expose(numpy=[np.std], method="std")
@@ -261,7 +266,7 @@ def std(
     """
     if dtype is not None or out is not None or where is not True or mean is not None or correction is not None:
         return options.root(options.variance(sum, a, plain(axis), dtype, out, ddof, keepdims, where, mean, correction))
-    return REGISTRY["std"](a, axis=plain(axis), ddof=ddof, keepdims=bool(keepdims))
+    return REGISTRY["std"](a, axis=plain(axis), ddof=_ddof("std", ddof), keepdims=bool(keepdims))
 
 
 @expose(numpy=[np.prod], method="prod")
@@ -273,7 +278,7 @@ def prod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
     """
     if dtype is not None or out is not None or initial is not None or where is not True:
         return options.reduced(prod, a, axis, dtype, out, keepdims, initial=initial, where=where, neutral=1, join=operator.mul)
-    return REGISTRY["prod"](a, axis=plain(axis), keepdims=bool(keepdims))
+    return REGISTRY["prod"](a, axis=over(a, axis), keepdims=bool(keepdims))
 
 
 def logsumexp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -282,7 +287,7 @@ def logsumexp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     >>> logsumexp(np.array([[1000.0, 1000.0]]), axis=1)
     array([1000.69314718])
     """
-    return REGISTRY["logsumexp"](a, axis=plain(axis), keepdims=bool(keepdims))
+    return REGISTRY["logsumexp"](a, axis=over(a, axis), keepdims=bool(keepdims))
 
 
 REDUCTIONS[np.add] = of_ufunc("add", sum)

@@ -9,6 +9,7 @@ import numpy as np
 from tensorviz.arguments import number
 from tensorviz.engine.op import REGISTRY, Op, expose
 from tensorviz.errors import DTypeError
+from tensorviz.ops.operands import as_array
 from tensorviz.ops.samples import Examples, distinct
 
 __all__ = ["fmax", "fmin", "nan_to_num"]
@@ -92,7 +93,9 @@ def fmin(a: Any, b: Any) -> Any:
 
 @expose(numpy=[np.nan_to_num])
 def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
-    """``x`` with ``nan`` in place of NaN, and ``posinf`` and ``neginf`` (the dtype's ends if None) in place of infinities. Those get no gradient.
+    """``x`` with ``nan`` in place of NaN, and ``posinf`` and ``neginf`` (the dtype's ends if None) in place of infinities.
+
+    What was replaced gets no gradient; what it was replaced by gets it, if that is a Tensor.
 
     >>> nan_to_num(np.array([1.0, np.nan, np.inf]), posinf=9.0)
     array([1., 0., 9.])
@@ -100,4 +103,11 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None
     if not copy:
         raise DTypeError("nan_to_num with copy=False would change an array outside the graph; use the result")
     given = {"nan": nan, "posinf": posinf, "neginf": neginf}
+    moving = [k for k, v in given.items() if getattr(v, "requires_grad", False)]
+    if moving:
+        x = as_array(x)
+        kept = nan_to_num(x, **{k: v for k, v in given.items() if k not in moving})
+        for k in moving:
+            kept = np.where(np.isnan(x) if k == "nan" else x == (np.inf if k == "posinf" else -np.inf), given[k], kept)
+        return kept
     return REGISTRY["nan_to_num"](x, **{k: number("nan_to_num", k, v) for k, v in given.items() if v is not None and (k != "nan" or v != 0)})

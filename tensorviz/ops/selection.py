@@ -114,13 +114,22 @@ class _Clip(Op):
         return np.clip(a, low, high)
 
 
+_LEFT_OUT: Any = object()
+
+
 @expose(numpy=[np.where])
-def where(condition: Any, a: Any, b: Any) -> Any:
+def where(condition: Any, a: Any = _LEFT_OUT, b: Any = _LEFT_OUT) -> Any:
     """``a`` where the condition holds, ``b`` elsewhere; all three broadcast. The gradient goes to the chosen side only.
+
+    With the condition alone: the positions where it holds, as ``np.nonzero`` gives them. Raises ValueError where only one of the others is given.
 
     >>> where(np.array([True, False]), np.array([1.0, 2.0]), 0.0)
     array([1., 0.])
     """
+    if a is _LEFT_OUT or b is _LEFT_OUT:
+        if a is not b:
+            raise OptionError("where: give both a and b, to choose from, or neither, for the positions where the condition holds")
+        return np.nonzero(condition)
     return REGISTRY["where"](condition, a, b)
 
 

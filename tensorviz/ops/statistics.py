@@ -10,9 +10,10 @@ import numpy as np
 from tensorviz.arguments import one_of, shown
 from tensorviz.engine.op import REDUCTIONS, expose
 from tensorviz.engine.tensor import Tensor
-from tensorviz.errors import DTypeError, OptionError, ShapeError
+from tensorviz.errors import DTypeError, NoRuleError, OptionError, ShapeError
 from tensorviz.ops import options
 from tensorviz.ops.axes import count, each, plain
+from tensorviz.ops.indexing import index_add
 from tensorviz.ops.operands import as_array, asked
 
 __all__: list[str] = []
@@ -53,7 +54,16 @@ def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> A
 
 # ---- quantiles ---------------------------------------------------------------------------------------------------
 
-_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+_BETWEEN = {
+    "linear": (1.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+"""Methods that run straight from element to element: what NumPy calls alpha and beta, which say how far the ends lie from the first and last (Hyndman, Fan, 1996)."""
+_METHODS = (*_BETWEEN, "lower", "higher", "midpoint", "nearest")
 
 
 def _flattened(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
@@ -66,9 +76,12 @@ def _flattened(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
 
 
 def _places(q: Any, n: Any, method: str) -> tuple[Any, Any, Any]:
-    """Between which two of ``n`` sorted elements a quantile lies, and how far towards the second."""
-    at = q * (n - 1)
-    below = np.floor(at)
+    """Between which two of ``n`` sorted elements a quantile lies, and how far towards the second: a Tensor if ``q`` is one and that changes with it."""
+    alpha, beta = _BETWEEN.get(method, (1.0, 1.0))
+    at = q * (n - 1) if alpha == beta == 1 else np.clip(n * q + (alpha + q * (1 - alpha - beta)) - 1, 0, n - 1)
+    if method not in _BETWEEN:
+        at = _values(at)
+    below = np.floor(_values(at))
     part = at - below
     if method == "lower":
         part = np.zeros_like(part)
@@ -81,6 +94,15 @@ def _places(q: Any, n: Any, method: str) -> tuple[Any, Any, Any]:
     return below.astype(np.intp), np.minimum(below + 1, np.maximum(n - 1, 0)).astype(np.intp), part
 
 
+def _between(low: Any, high: Any, part: Any) -> Any:
+    """The point ``part`` of the way from ``low`` to ``high``; at the ends those themselves, so that an infinite neighbour does not turn them into NaN."""
+    way = _values(part)
+    found = low + (high - low) * (part.astype(low.dtype) if isinstance(part, Tensor) else np.asarray(part, low.dtype))
+    if isinstance(part, Tensor) and np.isfinite(_values(found)).all():
+        return found
+    return np.where(way == 0, low, np.where(way == 1, high, found))
+
+
 def _quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, *, skip: bool) -> Any:
     """The quantiles of the elements along the axes; ``skip``: of those that are no NaN, otherwise NaN wherever there is one."""
     _, keepdims = options.settled(None, out, keepdims)
@@ -88,7 +110,7 @@ def _quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: boo
     a = as_array(a)
     if a.dtype.kind != "f":
         a = a.astype(float)
-    if q.size and not (q.min() >= 0 and q.max() <= 1):
+    if q.size and not (_values(q).min() >= 0 and _values(q).max() <= 1):
         raise OptionError(f"{asked()}: quantiles lie between 0 and 1 (percentiles between 0 and 100)")
     rows, kept = _flattened(a, plain(axis))
     if not rows.shape[-1]:
@@ -97,11 +119,10 @@ def _quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: boo
     missing = np.isnan(_values(rows))
     n = np.sum(~missing, axis=-1) if skip else np.full(rows.shape[:-1], rows.shape[-1])
     found = []
-    for one in q.ravel():
-        below, above, part = _places(one, np.maximum(n, 1), method)
+    for one in np.ravel(q):
+        below, above, part = _places(one, _values(np.maximum(n, 1)), method)
         low, high = (np.take_along_axis(rows, np.expand_dims(i, -1), -1)[..., 0] for i in (below, above))
-        # the ends themselves, so that an infinite neighbour does not turn them into NaN
-        between = np.where(part == 0, low, np.where(part == 1, high, low + (high - low) * np.asarray(part, rows.dtype)))
+        between = _between(low, high, part)
         spoilt = n == 0 if skip else missing[..., -1]
         found.append(np.where(spoilt, rows[..., -1], between) if spoilt.any() else between)
     shape = kept if keepdims else rows.shape[:-1]
@@ -128,11 +149,12 @@ def _quantile_functions(of: Callable[..., Any], scale: float, *, skip: bool) -> 
 
 
 def _asked_for(q: Any) -> Any:
-    """Which quantiles, as floating numbers."""
-    values = _values(as_array(q))
+    """Which quantiles, as floating numbers; a Tensor if they are to get a gradient."""
+    q = as_array(q)
+    values = _values(q)
     if values.dtype.kind not in "fiub":
         raise DTypeError(f"{asked()}: q holds real numbers, got {shown(q)}")
-    return values.astype(float)
+    return q if getattr(q, "requires_grad", False) else values.astype(float)
 
 
 _quantile_functions(np.quantile, 1.0, skip=False)
@@ -242,6 +264,46 @@ REDUCTIONS[np.fmax] = lambda a, axis=0, dtype=None, out=None, keepdims=False, in
 REDUCTIONS[np.fmin] = lambda a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True: _nanmin(  # noqa: ARG005 - a ufunc's signature
     a, axis, out, keepdims, initial, where
 )
+
+
+# ---- counts ------------------------------------------------------------------------------------------------------
+
+
+@expose(numpy=[np.bincount])
+def _bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each whole number occurs; with ``weights``, the sum of those that stand at its places."""
+    places = _values(x)
+    if weights is None:
+        return np.bincount(places, minlength=minlength)
+    weights = as_array(weights)
+    counts = np.bincount(places, _values(weights), minlength)  # raises for what does not fit
+    return index_add(weights if weights.dtype == float else weights.astype(float), (places,), counts.shape)
+
+
+def _histogram(function: Any, place: int) -> None:
+    """Counts of values in bins, which are constant; ``place``: where the weights stand among the arguments."""
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        weights = args[place] if len(args) > place else kwargs.get("weights")
+        if weights is not None and getattr(as_array(weights), "requires_grad", False):
+            raise NoRuleError(
+                f"np.{function.__name__} has no rule for weights that require a gradient, which would be lost; use np.bincount(np.digitize(x, edges), weights)"
+            )
+        return function(*map(_plainly, args), **{key: _plainly(x) for key, x in kwargs.items()})
+
+    counted.__name__ = function.__name__
+    expose(numpy=[function])(counted)
+
+
+def _plainly(x: Any) -> Any:
+    if isinstance(x, (list, tuple)):
+        return type(x)(map(_plainly, x))
+    return x.numpy() if isinstance(x, Tensor) else x
+
+
+_histogram(np.histogram, 4)
+_histogram(np.histogramdd, 4)
+_histogram(np.histogram2d, 5)
 
 
 # ---- of two series -----------------------------------------------------------------------------------------------

@@ -39,9 +39,10 @@ def _logaddexp2(a: Any, b: Any) -> Any:
         return np.logaddexp2(a, b)
 
 
-def _share_of_sum(g: Any, a: Any, out: Any) -> Any:
-    with np.errstate(under="ignore"):
-        return g * np.exp2(a - out)
+def _share_of_sum(g: Any, a: Any, b: Any) -> Any:
+    # not 2 ** (a - out), which is inf - inf where a is infinite; where 2 ** (b - a) overflows the share is 0
+    with np.errstate(under="ignore", over="ignore"):
+        return g / (1 + np.exp2(b - a))
 
 
 class _Logaddexp2(Op):
@@ -50,8 +51,8 @@ class _Logaddexp2(Op):
     name, label, word = "logaddexp2", "logaddexp2", "scales"
     slots, broadcasts, forward = ("a", "b"), True, staticmethod(_logaddexp2)
     ufuncs = (np.logaddexp2,)
-    vjps = (_share_of_sum, lambda g, b, out: _share_of_sum(g, b, out))
-    formulas = ("g * 2 ** (a - out)", "g * 2 ** (b - out)")
+    vjps = (_share_of_sum, lambda g, a, b: _share_of_sum(g, b, a))
+    formulas = ("g / (1 + 2 ** (b - a))", "g / (1 + 2 ** (a - b))")
 
 
 _NEAR = 0.02

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import tensorviz as tv
-from tensorviz.errors import DTypeError, InPlaceError, ShapeError
+from tensorviz.errors import AxisError, DTypeError, InPlaceError, OptionError, ShapeError
 
 
 def leaf(*shape: int) -> tv.Tensor:
@@ -125,8 +125,22 @@ def test_take_is_indexing():
     np.take(x, [5, 0]).backward(np.array([1.0, 10.0]))
     assert x.grad.tolist() == [[10, 0, 0], [0, 0, 1]]
     assert np.take(x, 1, axis=-1).tolist() == [1, 4]
-    with pytest.raises(DTypeError, match="mode"):
-        np.take(x, [0], mode="clip")
+    with pytest.raises(OptionError, match=r"take: mode must be one of 'raise', 'wrap', 'clip'"):
+        np.take(x, [0], mode="near")
+    with pytest.raises(AxisError, match=r"take: axis 2 is not there in shape \(2, 3\)"):
+        np.take(x, [0], axis=2)
+    with pytest.raises(DTypeError, match="out="):
+        np.take(x, [0], out=np.zeros(1))
+
+
+@pytest.mark.parametrize(("mode", "places"), [("wrap", [5, 0, 5]), ("clip", [5, 0, 0])])
+def test_take_brings_positions_from_outside_in(mode, places):
+    x = leaf(2, 3)
+    y = np.take(x, [5 if mode == "wrap" else 9, -6, -7], mode=mode)
+    assert y.tolist() == np.ravel(x.numpy())[places].tolist()
+    y.backward(np.array([1.0, 10.0, 100.0]))
+    np.testing.assert_array_equal(x.grad, np.bincount(places, [1.0, 10.0, 100.0], 6).reshape(2, 3))
+    assert np.take(x, [4], mode=mode, axis=1).tolist() == np.take(x.numpy(), [4], mode=mode, axis=1).tolist()
 
 
 # ---- assignment --------------------------------------------------------------------------------------------------

@@ -257,7 +257,7 @@ def test_what_has_no_rule_says_so_and_what_to_do(call, says):
         (lambda x: np.interp(x, [0.0, 1.0], [1.0, 2.0], period=1.0), DTypeError, r"period="),
         (lambda x: np.interp(x, [0.0, 1.0], [1.0]), ShapeError, r"places and heights of one length"),
         (lambda x: np.quantile(x, 1.5), OptionError, r"between 0 and 1"),
-        (lambda x: np.quantile(x, 0.5, method="weibull"), OptionError, r"quantile: method must be one of 'linear'"),
+        (lambda x: np.quantile(x, 0.5, method="inverted_cdf"), OptionError, r"quantile: method must be one of 'linear'"),
         (lambda x: np.median(x[:0]), ShapeError, r"no elements"),
         (lambda x: np.average(x, weights=[1.0]), ShapeError, r"weights of shape \(1,\)"),
         (lambda x: np.choose([0, 5, 0], [x, x]), IndexingError, r"2 choices"),

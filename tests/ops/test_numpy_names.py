@@ -79,6 +79,7 @@ def test_differences_of_neighbours_send_back_both_signs():
     assert pull(np.diff(z, axis=0, prepend=0.0), z) == [[-2, -2], [3, 4]]
     with pytest.raises(ShapeError, match="axis 1"):
         np.diff(x, axis=1)
+    assert np.diff(x > 2).tolist() == np.diff(x.numpy() > 2).tolist()
 
 
 @pytest.mark.parametrize("kwargs", [{}, {"edge_order": 2}, {"axis": 1}, {"axis": (1, 0)}])
@@ -93,9 +94,16 @@ def test_slopes_on_a_grid_are_numpys(kwargs, distances):
     tv.gradcheck(lambda a: np.gradient(a, *distances, **kwargs)[0] * 2.0, value)
 
 
-def test_slopes_on_a_grid_refuse_coordinates():
-    with pytest.raises(DTypeError, match="coordinates"):
-        np.gradient(leaf([1.0, 2.0, 4.0]), np.array([0.0, 1.0, 3.0]))
+@pytest.mark.parametrize("edge_order", [1, 2])
+def test_slopes_between_uneven_places_are_differentiable_in_the_places(edge_order):
+    rng = np.random.default_rng(0)
+    value, places = rng.normal(size=(5, 4)), np.array([0.0, 1.0, 1.5, 3.0, 7.0])
+    ours = np.gradient(leaf(value), places, 2.0, edge_order=edge_order)
+    for mine, other in zip(ours, np.gradient(value, places, 2.0, edge_order=edge_order), strict=True):
+        np.testing.assert_allclose(mine.numpy(), other, rtol=1e-13, atol=1e-15)
+    assert tv.gradcheck(lambda f, x: np.gradient(f, x, axis=0, edge_order=edge_order), value, places)
+    with pytest.raises(ShapeError, match=r"coordinates along axis 1 must have shape \(4,\), got \(5,\)"):
+        np.gradient(leaf(value), places, axis=1)
 
 
 def test_a_vector_product_sends_back_vector_products():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tensorviz as tv
-from tensorviz.errors import AxisError, ShapeError
+from tensorviz.errors import AxisError, OptionError, ShapeError
 
 INF, NAN = math.inf, math.nan
 
@@ -147,8 +147,34 @@ def test_norm_of_a_matrix_is_the_root_of_all_squares():
     assert np.linalg.norm(x, 2).item() == 4.0
     with pytest.raises(ShapeError, match=r"ord=2 over 3 axes.*is no norm"):
         np.linalg.norm(x[None], 2)
-    with pytest.raises(ShapeError, match="counts the nonzero"):
-        tv.norm(x, ord=0, axis=1)
+
+
+def test_the_norm_of_order_zero_counts_and_carries_no_gradient():
+    x = leaf([[3.0, 0.0], [2.0, 4.0]])
+    counts = tv.norm(x, ord=0, axis=1)
+    assert (counts.tolist(), counts.dtype, counts.requires_grad) == ([1, 2], np.float64, False)
+    np.testing.assert_array_equal(np.linalg.norm(x[1], 0).numpy(), np.linalg.norm([2.0, 4.0], 0))
+    with pytest.raises(OptionError, match="got 0"):
+        np.linalg.norm(x, 0)
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("reduce", [np.sum, np.prod, np.max, np.min, np.linalg.norm])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_a_number_is_reduced_over_an_axis_that_it_does_not_have_as_in_numpy(reduce, axis, keepdims):
+    x = leaf(1.5)
+    y = reduce(x, axis=axis, keepdims=keepdims)
+    assert (y.shape, y.item()) == ((), 1.5)
+    y.backward()
+    assert x.grad.tolist() == 1
+    with pytest.raises(AxisError):
+        reduce(x, axis=1)
+
+
+@pytest.mark.parametrize("reduce", [np.mean, np.var, np.std])
+def test_the_mean_of_a_number_over_an_axis_is_refused_as_in_numpy(reduce):
+    with pytest.raises(AxisError, match=f"{reduce.__name__}: axis 0 is not there in shape"):
+        reduce(leaf(1.5), axis=0)
 
 
 # ---- running sums and products --------------------------------------------------------------------------------------
