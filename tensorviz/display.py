@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Any, Literal
 
 from tensorviz.arguments import one_of
+from tensorviz.errors import MissingExtraError
 from tensorviz.trace import Trace
 
 Mode = Literal["stepper", "svg", "text", "none"]
@@ -42,6 +44,20 @@ def bundle(trace: Trace) -> dict[str, Any]:
         shown: dict[str, Any] = output.bundle(trace)
         return {"text/plain": repr(trace), **shown}
     return _still(trace)
+
+
+def displayed(trace: Trace) -> Any:
+    """What stands for ``trace`` where a front end asks for an object instead of a MIME bundle, as marimo does."""
+    if _mode == "none":
+        return repr(trace)
+    if _mode == "text" or not trace.nodes:
+        return trace.summary()
+    if _mode == "stepper" and trace.steps:
+        with suppress(MissingExtraError):
+            return trace.show()
+    from tensorviz.views.draw import Drawing
+
+    return Drawing(trace)
 
 
 def _still(trace: Trace) -> dict[str, Any]:

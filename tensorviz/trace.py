@@ -454,6 +454,11 @@ class Trace:
 
         return bundle(self)
 
+    def _display_(self) -> Any:
+        from tensorviz.display import displayed
+
+        return displayed(self)
+
 
 def validate(data: TraceData) -> TraceData:
     """Check that a record holds together; run on every load. Raises :class:`RecordError` that names the place."""

@@ -490,9 +490,32 @@ class _Identity:
         return isinstance(other, _Identity) and other.code is self.code
 
 
+_Positions = list[tuple[int | None, int | None, int | None, int | None]]
+
+
 @lru_cache(maxsize=512)
-def _table(key: _Identity) -> list[tuple[int | None, int | None, int | None, int | None]]:
-    return list(key.code.co_positions())
+def _table(key: _Identity) -> _Positions:
+    table = list(key.code.co_positions())
+    by = _dedent(table, linecache.getlines(key.code.co_filename))
+    if not by:
+        return table
+    return [
+        (line, end, None if column is None else column + by, None if end_column is None else end_column + by)
+        for line, end, column, end_column in table
+    ]
+
+
+def _dedent(table: _Positions, lines: Sequence[str]) -> int:
+    """By how many columns a text stood further left when it was compiled than it does in its file, as marimo's cells do.
+
+    The first statement tells: nothing of it can begin within its line's indentation.
+    """
+    placed = [(line, column) for line, _, column, end_column in table if line and column is not None and column != end_column]
+    first = min((line for line, _ in placed), default=0)
+    if not 0 < first <= len(lines):
+        return 0
+    text = lines[first - 1]
+    return max(0, len(text) - len(text.lstrip()) - min(column for line, column in placed if line == first))
 
 
 def source_of(node: Node) -> Source | None:

@@ -30,7 +30,7 @@ CSP = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'
 # Until a frame says how high it is it has about the height that it will have, so that little moves when it does.
 _HEIGHTS = {"one": ((None, 634), (860, 836), (760, 1117), (560, 1170)), "pair": ((None, 1262), (860, 1734), (760, 2296), (560, 2390))}
 FRAME_STYLE = (
-    ".tensorviz-output{container-type:inline-size}.tensorviz-output:has(>iframe)>.tensorviz-static{display:none}"
+    ".tensorviz-output{container-type:inline-size}.tensorviz-output:has(iframe)>.tensorviz-static{display:none}"
     ".tensorviz-frame{display:block;width:100%;border:0}"
 ) + "".join(
     f"@container (max-width:{width}px){{{rule}}}" if width else rule

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import textwrap
 import tracemalloc
 
 import numpy as np
@@ -126,3 +128,17 @@ def test_a_name_that_is_given_anew_in_a_loop_costs_nothing():
         tracemalloc.stop()
     assert held < 2000
     assert (w * 1).backward(np.ones(1)).node("w").op == "leaf"
+
+
+def test_a_cell_that_was_compiled_without_its_indentation_finds_its_expressions_and_names(tmp_path):
+    cell = "x = tv.tensor([1.0, 2.0], requires_grad=True)\nh = np.exp(x * 2.0)\n\ndef total(v):\n    s = (v * v).sum()\n    return s\n\ntrace = total(h).backward()"
+    file = tmp_path / "book.py"
+    file.write_text("@app.cell\ndef _():\n" + textwrap.indent(cell, "    "))
+    tree = ast.increment_lineno(ast.parse(cell), 2)
+    space = {"tv": tv, "np": np}
+    exec(compile(tree, str(file), "exec"), space)
+    made = {n.op: n.source for n in space["trace"].nodes if n.kind == "op"}
+    assert {op: s.expression for op, s in made.items()} == {"mul": "v * v", "exp": "np.exp(x * 2.0)", "sum": "(v * v).sum()"}
+    assert [n.source.expression for n in space["trace"].nodes if n.op == "mul"] == ["x * 2.0", "v * v"]
+    assert made["sum"].line == 7
+    assert space["trace"].node("s").op == "sum"

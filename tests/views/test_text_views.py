@@ -213,6 +213,17 @@ def test_the_mode_decides_what_is_shown(mode: display.Mode, kinds: set[str]) -> 
     assert ("seed" in shown["text/plain"]) == (mode == "text")
 
 
+def test_a_front_end_that_asks_for_an_object_gets_one_that_shows_itself() -> None:
+    trace = circuits.broadcast()
+    assert type(trace._display_()).__name__ == "Stepper"
+    display.set_display("svg")
+    assert trace._display_()._repr_svg_() == trace.to_svg()
+    display.set_display("text")
+    assert trace._display_() == trace.summary()
+    display.set_display("none")
+    assert trace._display_() == repr(trace)
+
+
 def test_a_mode_that_is_not_there_lists_those_that_are() -> None:
     with pytest.raises(ValueError, match="'stepper', 'svg', 'text', 'none', got 'movie'"):
         display.set_display("movie")  # type: ignore[arg-type]

@@ -2,6 +2,8 @@
  * The page's side, once per page: sizes the frames, gives them the theme, remembers their state, and joins them to the
  * kernel while one is there. The same text is an inline script in each output and the head of the relay widget's module.
  */
+import { hostIsDark, MARKS } from "./theme";
+
 interface HostModel {
   send(message: object): void;
   on(name: string, callback: (message: KernelMessage, buffers?: DataView[]) => void): void;
@@ -54,11 +56,7 @@ function host(): Host {
   };
   const theme = () => {
     const style = getComputedStyle(document.body);
-    const flag = document.body.dataset["jpThemeLight"] ?? document.body.dataset["vscodeThemeKind"];
-    const dark =
-      flag !== undefined
-        ? /false|dark/.test(flag)
-        : style.colorScheme === "dark" || matchMedia("(prefers-color-scheme: dark)").matches;
+    const dark = hostIsDark() ?? matchMedia("(prefers-color-scheme: dark)").matches;
     return {
       type: "theme",
       dark,
@@ -122,9 +120,8 @@ function host(): Host {
       toKernel(message.id, message.state);
     }
   });
-  new MutationObserver(() => frames().forEach((f) => post(f, theme()))).observe(document.body, {
-    attributeFilter: ["data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-kind", "class"],
-  });
+  const paint = new MutationObserver(() => frames().forEach((f) => post(f, theme())));
+  for (const element of [document.body, document.documentElement]) paint.observe(element, MARKS);
   return {
     attach(model) {
       const hello = () => new Set(frames().map(idOf)).forEach((id) => tell(model, { type: "hello", id }));

@@ -1,12 +1,35 @@
 /** Light or dark: what the user forced, else what the page around is, else what the system says. */
 import type { Theme } from "./state";
 
-/** Whether the host page says it is dark; null where it says nothing. */
+/** What changes on a page's root or body when its colours do. */
+export const MARKS = {
+  attributeFilter: [
+    "data-jp-theme-light",
+    "data-jp-theme-name",
+    "data-vscode-theme-kind",
+    "data-theme",
+    "theme",
+    "class",
+  ],
+};
+
+/** Whether the host page says it is dark; null where it says nothing. Jupyter, VS Code, marimo and Sphinx, and Colab each have an attribute for it. */
 export function hostIsDark(): boolean | null {
-  const { body, documentElement } = document;
-  const flag = body.dataset["jpThemeLight"] ?? body.dataset["vscodeThemeKind"] ?? documentElement.dataset["theme"];
-  if (flag !== undefined) return /false|dark/.test(flag);
-  if (body.classList.contains("dark") || documentElement.classList.contains("dark")) return true;
+  const { body, documentElement: root } = document;
+  const said = [
+    body.dataset["jpThemeLight"]?.replace("true", "light").replace("false", "dark"),
+    body.dataset["vscodeThemeKind"]?.replace(/contrast$/, "dark"),
+    root.dataset["theme"],
+    body.dataset["theme"],
+    root.getAttribute("theme"),
+    body.className,
+    root.className,
+    getComputedStyle(body).colorScheme,
+  ];
+  for (const words of said) {
+    const found = /(?:^|[\s-])(dark|light)(?![\w-])/.exec(words ?? "");
+    if (found && !/light.*dark/.test(words ?? "")) return found[1] === "dark";
+  }
   return null;
 }
 
@@ -23,11 +46,8 @@ export function apply(root: HTMLElement, theme: Theme, frameDark: boolean | null
 /** Call back when the page around changes its colours. */
 export function watch(change: () => void): () => void {
   const observer = new MutationObserver(change);
-  const options = {
-    attributeFilter: ["data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-kind", "data-theme", "class"],
-  };
-  observer.observe(document.body, options);
-  observer.observe(document.documentElement, options);
+  observer.observe(document.body, MARKS);
+  observer.observe(document.documentElement, MARKS);
   const system = globalThis.matchMedia?.("(prefers-color-scheme: dark)");
   system?.addEventListener("change", change);
   return () => {

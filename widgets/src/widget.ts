@@ -46,16 +46,18 @@ export async function render({ model, el }: RenderArgs): Promise<() => void> {
 
   let timer: ReturnType<typeof setTimeout> | undefined;
   const waiting = new Set<keyof State>();
+  const tell = () => {
+    clearTimeout(timer);
+    if (!waiting.size) return;
+    for (const key of waiting) model.set(key, store.now[key]);
+    waiting.clear();
+    model.save_changes();
+  };
   const off = store.on((_, changed, mine) => {
     if (!mine) return;
     for (const key of Object.keys(changed) as (keyof State)[]) waiting.add(key);
     clearTimeout(timer);
-    timer = setTimeout(() => {
-      timer = undefined;
-      for (const key of waiting) model.set(key, store.now[key]);
-      waiting.clear();
-      model.save_changes();
-    }, QUIET);
+    timer = setTimeout(tell, QUIET);
   });
   const hear = KEYS.map((key) => {
     const callback = () => {
@@ -74,8 +76,8 @@ export async function render({ model, el }: RenderArgs): Promise<() => void> {
   say({ type: "hello" });
   return () => {
     model.off("msg:custom", told);
-    clearTimeout(timer);
     off();
+    tell(); // some front ends draw a view twice: the second goes on where the first was left
     for (const { key, callback } of hear) model.off(`change:${key}`, callback);
     view.destroy();
   };
