@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tensorviz.findings import Finding
     from tensorviz.teaching.quiz import Quiz
     from tensorviz.teaching.zoo import BuggyTrace
+    from tensorviz.views.captions import Captions
     from tensorviz.widgets.pair import Pair
     from tensorviz.widgets.stepper import Stepper
 
@@ -30,7 +31,7 @@ Array = npt.NDArray[Any]
 StepKind = Literal["seed", "pull", "unbroadcast", "accumulate", "leaf"]
 NodeKind = Literal["leaf", "parameter", "constant", "detached", "op"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @contextmanager
@@ -236,12 +237,18 @@ class Trace:
         return self.data.nodes
 
     @cached_property
+    def captions(self) -> Captions:
+        """The sentences of the steps, as templates and filled in."""
+        from tensorviz.views.captions import Captions
+
+        return Captions(self.data)
+
+    @cached_property
     def steps(self) -> tuple[Step, ...]:
         """Every step of the pass, in the order performed, each with its caption."""
-        from tensorviz.views.captions import captioned
+        from tensorviz.views.captions import Steps
 
-        with uncollected():
-            return captioned(self.data)
+        return self.data.steps if self.captions.given else Steps(self.data.steps, self.captions)
 
     @property
     def roots(self) -> tuple[int, ...]:
@@ -315,12 +322,12 @@ class Trace:
         return name if len(ids) == 1 else f"{name} (nodes {', '.join(map(str, ids[:5]))}{', …' if len(ids) > 5 else ''}; the name means {ids[-1]})"
 
     def __len__(self) -> int:
-        return len(self.steps)
+        return len(self.data.steps)
 
     def __repr__(self) -> str:
         root = ", ".join(self.nodes[r].title for r in self.roots[:3])
         forks = len(self.forks)
-        return f"Trace of {root}: {len(self.nodes)} nodes, {len(self.steps)} steps, {forks} fork{'' if forks == 1 else 's'}"
+        return f"Trace of {root}: {len(self.nodes)} nodes, {len(self.data.steps)} steps, {forks} fork{'' if forks == 1 else 's'}"
 
     # ---- what can be done with it: thin doors to the parts that read a record ---------------------------------
 

@@ -9,10 +9,11 @@ import re
 import struct
 import tempfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
 from dataclasses import fields as dataclass_fields
 from hashlib import blake2b
+from itertools import accumulate, islice
 from pathlib import Path
 from types import EllipsisType, MappingProxyType
 from typing import Any, Literal
@@ -35,8 +36,18 @@ _ALIGN = 8
 
 STEP_KINDS: tuple[StepKind, ...] = ("seed", "pull", "unbroadcast", "accumulate", "leaf")
 """A step's kind travels as its position in this tuple."""
+_KIND = {kind: k for k, kind in enumerate(STEP_KINDS)}
 
-ColumnType = Literal["i1", "i4", "f4", "f8"]
+_SINGLE = frozenset(map(np.dtype, ("f8", "f4", "i8", "i4", "?")))
+"""Dtypes of single numbers that are packed together: those that every reader has."""
+
+Positions = npt.NDArray[np.int32]
+"""Of arrays in the table, -1 for none."""
+
+ColumnType = Literal["i1", "i4", "f4", "f8", "d4", "d8"]
+"""Little-endian; ``d4`` and ``d8`` hold whole numbers as ``i4`` and ``f8``, each as its difference to the one before: what climbs step by step packs to nearly nothing."""
+
+_STORED = {"d4": "<i4", "d8": "<f8"}
 
 
 # ---- the schema: widgets/src/trace.ts is generated from these classes ---------------------------------------------
@@ -89,32 +100,47 @@ class SourceEntry:
 
 
 @dataclass(frozen=True)
-class NodeEntry:
-    """One value of the forward pass."""
+class NodeForm:
+    """What nodes made by the same line have in common: everything but their numbers, their name and their place in the graph."""
 
     op: str
     label: str
-    name: str | None
-    inputs: list[int]
     params: dict[str, Any]
     shape: list[int]
     dtype: str
-    value: int
-    saved: dict[str, int]
     kind: NodeKind
     requires_grad: bool
     scope: str
     source: int
+    arity: int
+    """How many inputs each has."""
     slots: list[str]
     formulas: list[str]
     word: str
     weak: bool
+    saved: list[str]
     saved_from: dict[str, int]
-    shares: list[int]
-    cotangent: int
     cut: int | None
     behind: list[str] = field(default_factory=list)
     changed: bool = False
+
+
+@dataclass(frozen=True)
+class NodeTable:
+    """Every value of the forward pass, column by column."""
+
+    forms: list[NodeForm]
+    names: list[str]
+    form: ColumnEntry
+    name: ColumnEntry
+    """Positions in ``names``; -1 for none."""
+    inputs: ColumnEntry
+    """Those of all nodes one after the other, of each as many as its form says; so are ``saved``."""
+    value: ColumnEntry
+    saved: ColumnEntry
+    shares: ColumnEntry
+    """How many each received; they stand one after the other in the table of shares."""
+    cotangent: ColumnEntry
 
 
 @dataclass(frozen=True)
@@ -128,8 +154,9 @@ class ShareTable:
     value: ColumnEntry
     total: ColumnEntry
     route: ColumnEntry
-    summed_axes: dict[str, list[int]]
-    """Only of the shares that were summed."""
+    axes: list[list[int]]
+    summed_axes: ColumnEntry
+    """Positions in ``axes``."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +169,9 @@ class StepTable:
     before: ColumnEntry
     after: ColumnEntry
     captions: list[str]
+    """Templates, as ``views.captions`` has them."""
+    caption: ColumnEntry
+    """Positions in ``captions``; empty in a file whose steps are told from the record itself."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +181,7 @@ class TraceHeader:
     schema: int
     complete: bool
     roots: list[int]
-    nodes: list[NodeEntry]
+    nodes: NodeTable
     shares: ShareTable
     steps: StepTable
     sources: list[SourceEntry]
@@ -204,7 +234,9 @@ class Packer:
 
     def column(self, values: Iterable[float], type_: ColumnType) -> ColumnEntry:
         """One typed column of the schema."""
-        data = np.asarray(list(values) if not isinstance(values, np.ndarray) else values, dtype="<" + type_)
+        data = np.asarray(list(values) if not isinstance(values, np.ndarray) else values, dtype=_STORED.get(type_, "<" + type_))
+        if type_ in _STORED:
+            data = np.diff(data, prepend=data.dtype.type(0))
         return ColumnEntry(type_, self.raw(data.tobytes()), int(data.size))
 
     def array(self, a: npt.ArrayLike | None) -> int:
@@ -215,11 +247,7 @@ class Packer:
         if known is not None:
             return known
         data = np.asarray(a)
-        kind = self._codes.get(data.dtype)
-        if kind is None:
-            if data.dtype.hasobject or data.dtype.kind not in "biufcSU":
-                raise RecordError(f"an array of dtype {data.dtype} cannot be written: it holds more than plain numbers or text")
-            kind = self._codes[data.dtype] = self._dtypes.setdefault(data.dtype.str, len(self._dtypes))
+        kind = self._kind(data.dtype)
         buffer = data.tobytes()
         key = (kind, data.shape, buffer if len(buffer) <= 64 else blake2b(buffer, digest_size=16).digest())
         index = self._seen.get(key)
@@ -233,6 +261,49 @@ class Packer:
             self._alive.append(a)
         return index
 
+    def arrays(self, arrays: Sequence[Array | None]) -> Positions:
+        """The positions of many arrays. Single numbers are looked at together, however many there are."""
+        each = {id(a): a for a in arrays}
+        singles: dict[tuple[np.dtype[Any], tuple[int, ...]], list[Array]] = {}
+        at: dict[int, int] = {}
+        for i, a in each.items():
+            if a is not None and a.size == 1 and a.dtype in _SINGLE:
+                singles.setdefault((a.dtype, a.shape), []).append(a)
+            else:
+                at[i] = self.array(a)
+        for some in singles.values():
+            at.update(zip(map(id, some), self._numbers(some), strict=True))
+        return np.fromiter(map(at.__getitem__, map(id, arrays)), np.int32, len(arrays))
+
+    def _numbers(self, arrays: Sequence[Array]) -> list[int]:
+        """The positions of arrays of one number each, all of one dtype and shape."""
+        dtype, shape = arrays[0].dtype, arrays[0].shape
+        bits = np.array(arrays, dtype).reshape(-1).view(f"u{dtype.itemsize}")
+        distinct, first, where = np.unique(bits, return_index=True, return_inverse=True)
+        order = np.argsort(first)  # as they come by: neighbours in the record are neighbours in the table
+        rank = np.empty_like(order)
+        rank[order] = np.arange(order.size)
+        kind = self._kind(dtype)
+        keys = [(kind, shape, number) for number in distinct[order].view(f"V{dtype.itemsize}").tolist()]
+        known = np.array([self._seen.get(key, -1) for key in keys], np.int64)
+        fresh = np.flatnonzero(known < 0)
+        known[fresh] = np.arange(len(self._rows), len(self._rows) + fresh.size)
+        self._seen.update(zip([keys[k] for k in fresh], known[fresh].tolist(), strict=True))
+        wide = np.zeros((fresh.size, _ALIGN), np.uint8)
+        wide[:, : dtype.itemsize] = distinct[order][fresh, None].view(np.uint8)
+        start, row = self.raw(wide.tobytes()), (kind, self._shapes.setdefault(shape, len(self._shapes)))
+        self._rows += [(*row, start + _ALIGN * k) for k in range(fresh.size)]
+        listed: list[int] = known[rank[where.reshape(-1)]].tolist()
+        return listed
+
+    def _kind(self, dtype: np.dtype[Any]) -> int:
+        kind = self._codes.get(dtype)
+        if kind is None:
+            if dtype.hasobject or dtype.kind not in "biufcSU":
+                raise RecordError(f"an array of dtype {dtype} cannot be written: it holds more than plain numbers or text")
+            kind = self._codes[dtype] = self._dtypes.setdefault(dtype.str, len(self._dtypes))
+        return kind
+
     def place(self, index: int, data: Array, buffer: bytes) -> int:
         """Where an array's bytes lie; -1 if a summary was written in its stead."""
         return self.raw(buffer)
@@ -242,9 +313,9 @@ class Packer:
         return ArrayTable(
             list(self._dtypes),
             [list(s) for s in self._shapes],
-            self.column([r[0] for r in rows], "i4"),
-            self.column([r[1] for r in rows], "i4"),
-            self.column([r[2] for r in rows], "f8"),
+            self.column([r[0] for r in rows], "d4"),
+            self.column([r[1] for r in rows], "d4"),
+            self.column([r[2] for r in rows], "d8"),
             self.summaries,
         )
 
@@ -282,84 +353,131 @@ def encode(value: Any, packer: Packer) -> Any:
     return {"opaque": repr(value)[:200]}
 
 
-def header_parts(trace: Trace, packer: Packer) -> dict[str, Any]:
-    """The fields of a :class:`TraceHeader` for ``trace``, but for the table of arrays, which must come last."""
-    shares: dict[int, int] = {}
-    rows: list[Share] = []
-    sources: dict[Source, int] = {}
-    for owner in (s for n in trace.nodes for s in n.shares):
-        if shares.setdefault(id(owner), len(rows)) == len(rows):
-            rows.append(owner)
-    for step in trace.steps:
-        if step.share is not None and shares.setdefault(id(step.share), len(rows)) == len(rows):
-            rows.append(step.share)
-    a = packer.array
-    nodes = [
-        NodeEntry(
-            op=n.op,
-            label=n.label,
-            name=n.name,
-            inputs=list(n.inputs),
-            params={str(k): encode(v, packer) for k, v in n.params.items()},
-            shape=list(n.shape),
-            dtype=n.dtype,
-            value=a(n.value),
-            saved={k: a(v) for k, v in n.saved.items()},
-            kind=n.kind,
-            requires_grad=bool(n.requires_grad),
-            scope=n.scope,
-            source=-1 if n.source is None else sources.setdefault(n.source, len(sources)),
-            slots=list(n.slots),
-            formulas=list(n.formulas),
-            word=n.word,
-            weak=n.weak,
-            saved_from=dict(n.saved_from),
-            shares=[shares[id(s)] for s in n.shares],
-            cotangent=a(n.cotangent),
-            cut=n.cut,
-            behind=list(n.behind),
-            changed=n.changed,
-        )
-        for n in trace.nodes
+def header_parts(trace: Trace, packer: Packer, *, told: bool) -> dict[str, Any]:
+    """The fields of a :class:`TraceHeader` for ``trace``, but for the table of arrays, which must come last.
+
+    ``told``: with every caption; otherwise only where the steps came with theirs, which cannot be told from the record.
+    """
+    data = trace.data
+    shares = [s for n in data.nodes for s in n.shares]
+    position = {id(s): k for k, s in enumerate(shares)}
+    for step in data.steps:
+        if step.share is not None and id(step.share) not in position:
+            position[id(step.share)] = len(shares)
+            shares.append(step.share)
+    sources: dict[int, tuple[int, Source]] = {}
+    places: dict[Source, int] = {}
+    for n in data.nodes:
+        if n.source is not None and id(n.source) not in sources:
+            sources[id(n.source)] = (places.setdefault(n.source, len(places)), n.source)
+    nodes, steps = data.nodes, data.steps
+    listed: list[list[Array | None]] = [
+        [n.value for n in nodes],
+        [v for n in nodes for v in n.saved.values()],
+        [n.cotangent for n in nodes],
+        [s.local for s in shares],
+        [s.value for s in shares],
+        [s.total for s in shares],
+        [s.route for s in shares],
+        [s.before for s in steps],
+        [s.after for s in steps],
     ]
-    arrays = [[a(s.local), a(s.value), a(s.total), a(s.route)] for s in rows]
-    steps = [(STEP_KINDS.index(s.kind), s.node, -1 if s.share is None else shares[id(s.share)], a(s.before), a(s.after)) for s in trace.steps]
+    found = packer.arrays([a for some in listed for a in some])
+    ends = list(accumulate(map(len, listed)))
+    value, saved, cotangent, local, sent, total, route, before, after = np.split(found, ends[:-1])
     c = packer.column
-    local, value, total, route = (c([r[i] for r in arrays], "i4") for i in range(4))
-    at_node, at_share, before, after = (c([s[i] for s in steps], "i4") for i in range(1, 5))
+    forms, form = _forms(nodes, {i: k for i, (k, _) in sources.items()}, packer)
+    names: dict[str, int] = {}
+    axes: dict[tuple[int, ...], int] = {(): 0}
+    captions: dict[str, int] = {}
+    templates = map(trace.captions.template, range(len(steps))) if told or trace.captions.given else ()
     return {
         "schema": SCHEMA_VERSION,
-        "complete": trace.data.complete,
-        "roots": list(trace.roots),
-        "nodes": nodes,
+        "complete": data.complete,
+        "roots": list(data.roots),
+        "nodes": NodeTable(
+            forms,
+            name=c([-1 if n.name is None else names.setdefault(n.name, len(names)) for n in nodes], "d4"),
+            names=list(names),
+            form=c(form, "d4"),
+            inputs=c([i for n in nodes for i in n.inputs], "d4"),
+            value=c(value, "d4"),
+            saved=c(saved, "d4"),
+            shares=c([len(n.shares) for n in nodes], "d4"),
+            cotangent=c(cotangent, "d4"),
+        ),
         "shares": ShareTable(
-            c([s.consumer for s in rows], "i4"),
-            c([s.slot for s in rows], "i4"),
-            c([s.target for s in rows], "i4"),
-            local,
-            value,
-            total,
-            route,
-            {str(i): list(s.summed_axes) for i, s in enumerate(rows) if s.summed_axes},
+            c([s.consumer for s in shares], "d4"),
+            c([s.slot for s in shares], "d4"),
+            c([s.target for s in shares], "d4"),
+            c(local, "d4"),
+            c(sent, "d4"),
+            c(total, "d4"),
+            c(route, "d4"),
+            summed_axes=c([axes.setdefault(tuple(s.summed_axes), len(axes)) for s in shares], "d4"),
+            axes=[list(a) for a in axes],
         ),
         "steps": StepTable(
-            c([s[0] for s in steps], "i1"),
-            at_node,
-            at_share,
-            before,
-            after,
-            [s.caption for s in trace.steps],
+            c([_KIND[s.kind] for s in steps], "i1"),
+            c([s.node for s in steps], "d4"),
+            c([-1 if s.share is None else position[id(s.share)] for s in steps], "d4"),
+            c(before, "d4"),
+            c(after, "d4"),
+            caption=c([captions.setdefault(text, len(captions)) for text in templates], "d4"),
+            captions=list(captions),
         ),
-        "sources": [SourceEntry(s.file, s.line, s.function, s.code, s.end_line, s.column, s.end_column) for s in sources],
+        "sources": [SourceEntry(s.file, s.line, s.function, s.code, s.end_line, s.column, s.end_column) for s in places],
         "texts": {str(k): str(v) for k, v in trace.sources.items()},
     }
+
+
+def _forms(nodes: Sequence[TraceNode], sources: Mapping[int, int], packer: Packer) -> tuple[list[NodeForm], list[int]]:
+    """The distinct forms, and that of every node."""
+    forms: list[NodeForm] = []
+    known: dict[Any, int] = {}
+    found = []
+    for n in nodes:
+        params = {str(k): encode(v, packer) for k, v in n.params.items()} if n.params else {}
+        source = -1 if n.source is None else sources[id(n.source)]
+        key = (
+            *(n.op, n.label, n.shape, n.dtype, n.kind, n.requires_grad, n.scope, source, len(n.inputs), n.slots, n.formulas, n.word, n.weak),
+            *(tuple(n.saved), tuple(n.saved_from.items()), n.cut, n.behind, n.changed, json.dumps(params) if params else ""),
+        )
+        at = known.get(key)
+        if at is None:
+            at = known[key] = len(forms)
+            forms.append(
+                NodeForm(
+                    op=n.op,
+                    label=n.label,
+                    params=params,
+                    shape=list(n.shape),
+                    dtype=n.dtype,
+                    kind=n.kind,
+                    requires_grad=bool(n.requires_grad),
+                    scope=n.scope,
+                    source=source,
+                    arity=len(n.inputs),
+                    slots=list(n.slots),
+                    formulas=list(n.formulas),
+                    word=n.word,
+                    weak=n.weak,
+                    saved=list(n.saved),
+                    saved_from=dict(n.saved_from),
+                    cut=n.cut,
+                    behind=list(n.behind),
+                    changed=n.changed,
+                )
+            )
+        found.append(at)
+    return forms, found
 
 
 def dumps(trace: Trace) -> bytes:
     """The trace as one container, every array in full and in its own dtype, with what its latest check found."""
     packer = Packer()
     with uncollected():
-        parts = header_parts(trace, packer)
+        parts = header_parts(trace, packer, told=False)
     return packer.close(FileHeader(**parts, arrays=packer.table(), report=_report(trace, packer)))
 
 
@@ -417,6 +535,10 @@ def unpack(content: bytes, name: str = "this") -> tuple[dict[str, Any], memoryvi
         raise RecordError(
             f"{name} was written by a newer tensorviz (format {version}; this one reads up to {SCHEMA_VERSION}): update tensorviz to open it"
         )
+    if version < SCHEMA_VERSION:
+        raise RecordError(
+            f"{name} was written by an earlier tensorviz (format {version}; this one reads {SCHEMA_VERSION}): run the program again, and save it anew"
+        )
     whole = _PREFIX.size + header_bytes + body_bytes
     if len(content) < whole:
         raise RecordError(f"{name} is truncated: {len(content):,} of {whole:,} bytes are there")
@@ -444,7 +566,9 @@ class Unpacker:
         self._made: dict[int, Array] = {}
 
     def column(self, entry: dict[str, Any]) -> list[Any]:
-        listed: list[Any] = self._view(np.dtype("<" + entry["type"]), (int(entry["count"]),), int(entry["offset"])).tolist()
+        kind = entry["type"]
+        data = self._view(np.dtype(_STORED.get(kind, "<" + kind)), (int(entry["count"]),), int(entry["offset"]))
+        listed: list[Any] = (np.cumsum(data, dtype=np.int64 if kind == "d4" else None) if kind in _STORED else data).tolist()
         return listed
 
     def _view(self, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int) -> Array:
@@ -543,54 +667,17 @@ def loads(content: bytes, name: str = "this") -> Trace:
 def _rebuild(header: dict[str, Any], read: Unpacker) -> TraceData:
     sources = [Source(**_exactly(SourceEntry, s)) for s in header["sources"]]
     t = header["shares"]
-    names = ("consumer", "slot", "target", "local", "value", "total", "route")
-    axes = t["summed_axes"]
+    names = ("consumer", "slot", "target", "local", "value", "total", "route", "summed_axes")
+    axes = [tuple(a) for a in t["axes"]]
     shares = [
-        Share(
-            consumer=consumer,
-            slot=slot,
-            target=target,
-            local=read.need(local),
-            summed_axes=tuple(axes.get(str(i), ())),
-            value=read.need(value),
-            total=read.need(total),
-            route=read.array(route),
-        )
-        for i, (consumer, slot, target, local, value, total, route) in enumerate(zip(*(read.column(t[n]) for n in names), strict=True))
+        Share(consumer, slot, target, read.need(local), axes[_position(summed, len(axes))], read.need(value), read.need(total), read.array(route))
+        for consumer, slot, target, local, value, total, route, summed in zip(*(read.column(t[n]) for n in names), strict=True)
     ]
-    nodes = []
-    for position, raw in enumerate(header["nodes"]):
-        n = NodeEntry(**_exactly(NodeEntry, raw))
-        nodes.append(
-            TraceNode(
-                id=position,
-                op=n.op,
-                label=n.label,
-                name=n.name,
-                inputs=tuple(n.inputs),
-                params=MappingProxyType({k: read.decode(v) for k, v in n.params.items()}),
-                shape=tuple(n.shape),
-                dtype=n.dtype,
-                value=read.need(n.value),
-                saved=MappingProxyType({k: read.need(v) for k, v in n.saved.items()}),
-                kind=n.kind,
-                requires_grad=n.requires_grad,
-                scope=n.scope,
-                source=None if n.source == -1 else sources[_position(n.source, len(sources))],
-                slots=tuple(n.slots),
-                formulas=tuple(n.formulas),
-                word=n.word,
-                weak=n.weak,
-                saved_from=MappingProxyType(dict(n.saved_from)),
-                shares=tuple(shares[_position(s, len(shares))] for s in n.shares),
-                cotangent=read.array(n.cotangent),
-                cut=n.cut,
-                behind=tuple(str(b) for b in n.behind),
-                changed=bool(n.changed),
-            )
-        )
+    nodes = _nodes(header["nodes"], sources, shares, read)
     t = header["steps"]
     columns = [read.column(t[n]) for n in ("kind", "node", "share", "before", "after")]
+    texts = [str(text).replace("{{", "{") for text in t["captions"]]
+    captions = [texts[_position(k, len(texts))] for k in read.column(t["caption"])] or [""] * len(columns[0])
     steps = tuple(
         Step(
             kind=STEP_KINDS[_position(kind, len(STEP_KINDS))],
@@ -598,12 +685,63 @@ def _rebuild(header: dict[str, Any], read: Unpacker) -> TraceData:
             share=None if share == -1 else shares[_position(share, len(shares))],
             before=read.array(before),
             after=read.array(after),
-            caption=str(caption),
+            caption=caption,
         )
-        for kind, node, share, before, after, caption in zip(*columns, t["captions"], strict=True)
+        for kind, node, share, before, after, caption in zip(*columns, captions, strict=True)
     )
-    texts = {str(k): str(v) for k, v in header.get("texts", {}).items()}
-    return TraceData(tuple(nodes), steps, tuple(header["roots"]), bool(header["complete"]), MappingProxyType(texts))
+    files = {str(k): str(v) for k, v in header.get("texts", {}).items()}
+    return TraceData(tuple(nodes), steps, tuple(header["roots"]), bool(header["complete"]), MappingProxyType(files))
+
+
+def _nodes(table: dict[str, Any], sources: Sequence[Source], shares: Sequence[Share], read: Unpacker) -> Iterator[TraceNode]:
+    forms = [NodeForm(**_exactly(NodeForm, f)) for f in table["forms"]]
+    common = [
+        {
+            "op": f.op,
+            "label": f.label,
+            "params": MappingProxyType({k: read.decode(v) for k, v in f.params.items()}),
+            "shape": tuple(f.shape),
+            "dtype": f.dtype,
+            "kind": f.kind,
+            "requires_grad": f.requires_grad,
+            "scope": f.scope,
+            "source": None if f.source == -1 else sources[_position(f.source, len(sources))],
+            "slots": tuple(f.slots),
+            "formulas": tuple(f.formulas),
+            "word": f.word,
+            "weak": f.weak,
+            "saved_from": MappingProxyType(dict(f.saved_from)),
+            "cut": f.cut,
+            "behind": tuple(str(b) for b in f.behind),
+            "changed": bool(f.changed),
+        }
+        for f in forms
+    ]
+    inputs, saved, received = iter(read.column(table["inputs"])), iter(read.column(table["saved"])), iter(shares)
+    columns = (read.column(table[n]) for n in ("form", "name", "value", "shares", "cotangent"))
+    for position, (form, name, value, count, cotangent) in enumerate(zip(*columns, strict=True)):
+        f = forms[_position(form, len(forms))]
+        yield TraceNode(
+            id=position,
+            name=None if name == -1 else table["names"][_position(name, len(table["names"]))],
+            inputs=_next("inputs", inputs, f.arity),
+            value=read.need(value),
+            saved=MappingProxyType(dict(zip(f.saved, map(read.need, _next("saved values", saved, len(f.saved))), strict=True))),
+            shares=_next("shares", received, count),
+            cotangent=read.array(cotangent),
+            **common[form],
+        )
+    for what, rest in (("inputs", inputs), ("saved values", saved)):
+        if next(rest, None) is not None:
+            raise RecordError(f"there are more {what} than the nodes have")
+
+
+def _next(what: str, rest: Iterator[Any], count: int) -> tuple[Any, ...]:
+    """The next of what stands one after the other."""
+    found = tuple(islice(rest, max(0, count)))
+    if len(found) != count:
+        raise RecordError(f"there are fewer {what} than the nodes have")
+    return found
 
 
 def load(path: str | os.PathLike[str]) -> Trace:

@@ -6,8 +6,12 @@ and gives the number where there is one.
 
 from __future__ import annotations
 
+import operator
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
@@ -53,72 +57,218 @@ def _gate(node: TraceNode) -> str:
     return node.label if node.label.isidentifier() else node.op
 
 
-def captioned(data: TraceData) -> tuple[Step, ...]:
-    """The steps of a record, each with its sentence; those that have one (a loaded trace) keep it."""
-    if data.steps and data.steps[0].caption:
-        return data.steps
-    arrived: Counter[int] = Counter()
-    sent: dict[int, list[int]] = {}
-    born = born_backward(data.nodes)
-    for step in data.steps:
-        if step.share is not None and step.kind == "accumulate":
-            sent.setdefault(step.share.consumer, []).append(step.node)
-    steps = []
-    for step in data.steps:
-        if step.kind == "accumulate":
-            arrived[step.node] += 1
-        told = caption(data, step, arrived[step.node], sent.get(step.node, []), _worst_of(born.get(step.node, ())))
-        steps.append(Step(step.kind, step.node, step.share, step.before, step.after, told))
-    return tuple(steps)
+class Captions:
+    """The sentences of a record's steps. None is made before it is asked for.
 
-
-def caption(data: TraceData, step: Step, arrived: int, sent: list[int], born: Strange = "") -> str:
-    """The sentence of one step.
-
-    ``arrived``: the shares that its node has, this one included; ``sent``: whom its rule sends shares to, once for each; ``born``: what that rule
-    brings into the world.
+    A sentence is a template and what it is filled with. Its fields stand for what the step's own row says (``{node}``, ``{symbol}``, ``{sender}``,
+    ``{value}``, ``{total}``, ``{before}``, ``{after}``, ``{cotangent}``, ``{arrived}``: see :func:`fill`); everything else is text, with ``{{`` for a
+    bracket. So a long pass has few templates, and what reads them elsewhere puts in the numbers itself. A step that came with a sentence keeps it.
     """
-    node = data.nodes[step.node]
-    if step.kind == "seed":
-        return _seed(node, step)
-    if step.kind == "pull":
-        return _pull(data, node, sent) + (f" {_STRANGE[born]} is born here." if born else "")
-    if step.kind == "leaf":
-        return _leaf(node, step)
-    assert step.share is not None
-    if step.kind == "unbroadcast":
+
+    def __init__(self, data: TraceData) -> None:
+        self._data = data
+        self.given = bool(data.steps) and bool(data.steps[0].caption)
+        """The steps have their sentences (a loaded trace, one with a bug)."""
+
+    @cached_property
+    def _place(self) -> dict[int, int]:
+        """Per share (its id) which of its target's it is, from 1."""
+        return {id(share): k for node in self._data.nodes for k, share in enumerate(node.shares, 1)}
+
+    @cached_property
+    def _arrivals(self) -> dict[int, int]:
+        """Per step which of its node's shares it brings, where that is not the share's own place."""
+        arrived: dict[int, int] = {}
+        odd: dict[int, int] = {}
+        for k, step in enumerate(self._data.steps):
+            if step.kind == "accumulate":
+                arrived[step.node] = count = arrived.get(step.node, 0) + 1
+                if self._place.get(id(step.share)) != count:
+                    odd[k] = count
+        return odd
+
+    @cached_property
+    def _sent(self) -> dict[int, list[int]]:
+        """Whom each rule sends shares to, once for each."""
+        sent: dict[int, list[int]] = {}
+        for step in self._data.steps:
+            if step.share is not None and step.kind == "accumulate":
+                sent.setdefault(step.share.consumer, []).append(step.node)
+        return sent
+
+    @cached_property
+    def _born(self) -> dict[int, list[tuple[Strange, str]]]:
+        return born_backward(self._data.nodes)
+
+    @cached_property
+    def titles(self) -> list[str]:
+        """What the sentences call each node."""
+        return [title(node) for node in self._data.nodes]
+
+    def template(self, k: int) -> str:
+        """The sentence of step ``k`` with its fields open."""
+        step = self._data.steps[k]
+        if self.given:
+            return plain(step.caption)
+        node = self._data.nodes[step.node]
+        if step.kind == "accumulate":
+            assert step.share is not None
+            return self._accumulate(k, node, step.share)
+        if step.kind == "pull":
+            born = _worst_of(self._born.get(step.node, ()))
+            return self._pull(node) + (f" {_STRANGE[born]} is born here." if born else "")
+        if step.kind == "seed":
+            return _seed(node, step)
+        if step.kind == "leaf":
+            return _leaf(node, step)
+        assert step.share is not None
         return _unbroadcast(node, step.share)
-    return _accumulate(data, node, step.share, arrived)
+
+    def text(self, k: int) -> str:
+        """The sentence of step ``k``."""
+        step = self._data.steps[k]
+        if self.given:
+            return step.caption
+        return fill(self.template(k), self._data, step, self._arrived(k))
+
+    def _arrived(self, k: int) -> int:
+        return self._arrivals.get(k) or self._place.get(id(self._data.steps[k].share), 0)
+
+    def _pull(self, node: TraceNode) -> str:
+        sent = self._sent.get(node.id, ())
+        gate, name = _gate(node), self.titles[node.id]
+        what = plain(f"{gate} {node.word}" if node.word else gate)
+        start = f"The rule of {{node}} runs: {what}" if name != gate else f"{what[0].upper()}{what[1:]}"
+        if not sent:
+            return f"{start}; no operand needs a share."
+        receivers = Counter(sent)
+        if len(receivers) == 1:
+            return f"{start}; {'a share goes' if len(sent) == 1 else f'{_number(len(sent))} shares go'} to {plain(self.titles[sent[0]])}."
+        return f"{start}; shares go to {plain(_listed([self.titles[i] + (f' ({_number(n)})' if n > 1 else '') for i, n in receivers.items()]))}."
+
+    def _accumulate(self, k: int, node: TraceNode, share: Share) -> str:
+        count = len(node.shares)
+        if count <= 1:
+            if share.route is not None:
+                return f"{_routed(share, _gate(self._data.nodes[share.consumer]))}."
+            value = share.value.size == 1
+            total = share.total.size == 1 and share.total is not share.value and _value(share.total) != (_value(share.value) if value else "")
+            holds = _holds(share.value)
+            return f"{{node}} receives its only share{', {value},' if value else ''} from {{sender}}{f', with {holds},' if holds else ','} so ∂{{symbol}} is complete{': {total}' if total else ''}."
+        used = _COUNTS[count] if count < len(_COUNTS) else f"{fmt.count(count)} times"
+        arrived = self._arrived(k)
+        odd = k in self._arrivals
+        which = _ORDINALS[arrived - 1] if arrived <= len(_ORDINALS) else f"number {fmt.count(arrived)}" if odd else "number {arrived}"
+        makes = " makes ∂{symbol} = {total}" if share.total.size == 1 else f" brings ‖∂{{symbol}}‖ to {fmt.number(fmt.norm(share.total))}"
+        given = f"the {which}, {{value}} from {{sender}}," if share.value.size == 1 else f"the {which}, from {{sender}},"
+        return f"{{node}} is used {used}, so its shares add: {given}{makes}{'.' if arrived < count else '; all are in.'}"
+
+
+class Steps(tuple[Step, ...]):  # noqa: SLOT001 - a tuple's subclass has no slots of its own
+    """The steps of a trace. A tuple, but each gets its sentence when it is looked at: a long pass has more than anybody reads."""
+
+    _captions: Captions
+    _made: dict[int, Step]
+
+    def __new__(cls, steps: Iterable[Step], captions: Captions) -> Self:
+        made = super().__new__(cls, steps)
+        made._captions, made._made = captions, {}
+        return made
+
+    def _at(self, k: int) -> Step:
+        found = self._made.get(k)
+        if found is None:
+            step = tuple.__getitem__(self, k)
+            found = self._made[k] = Step(step.kind, step.node, step.share, step.before, step.after, self._captions.text(k))
+        return found
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return tuple([self._at(k) for k in range(*key.indices(len(self)))])
+        k = operator.index(key)
+        return self._at(k + len(self) if -len(self) <= k < 0 else k)
+
+    def __iter__(self) -> Iterator[Step]:
+        return map(self._at, range(len(self)))
+
+    def __add__(self, other: Any) -> Any:
+        return tuple(self) + other
+
+    def __radd__(self, other: Any) -> Any:
+        return other + tuple(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __contains__(self, step: object) -> bool:
+        return step in tuple(self)
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def __reduce__(self) -> Any:
+        return tuple, (list(self),)
+
+    def index(self, *args: Any) -> int:
+        return tuple(self).index(*args)
+
+    def count(self, step: object) -> int:
+        return tuple(self).count(step)
+
+
+def plain(text: str) -> str:
+    """Text in a template that is no field of it.
+
+    >>> plain("{a: 1}")
+    '{{a: 1}'
+    """
+    return text.replace("{", "{{")
+
+
+_FIELD = re.compile(r"\{\{|\{(\w+)\}")
+
+
+def fill(template: str, data: TraceData, step: Step, arrived: int = 0) -> str:
+    """The sentence of a step: its template with the names and numbers of the step's row."""
+
+    def field(found: re.Match[str]) -> str:
+        name = found[1]
+        if name is None:
+            return "{"
+        node, share = data.nodes[step.node], step.share
+        if name == "node":
+            return title(node)
+        if name == "symbol":
+            return _symbol(node)
+        if name in ("before", "after"):
+            return _value(getattr(step, name))
+        if name == "cotangent":
+            return _value(node.cotangent)
+        assert share is not None
+        if name == "sender":
+            return title(data.nodes[share.consumer])
+        if name == "arrived":
+            return fmt.count(arrived)
+        return _value(getattr(share, name))
+
+    return _FIELD.sub(field, template)
 
 
 def _seed(node: TraceNode, step: Step) -> str:
-    name = title(node)
     value = _value(step.after)
     if node.value.size == 1 and value == "1":
-        return f"The pass starts at {name}: a change of {name} changes {name} by as much, so ∂{_symbol(node)} = 1."
-    return (
-        f"The pass starts at {name} with the seed ∂{_symbol(node)} = {value}."
-        if value
-        else f"The pass starts at {name} with the given seed of shape {fmt.shape(node.shape)}."
-    )
-
-
-def _pull(data: TraceData, node: TraceNode, sent: list[int]) -> str:
-    receivers = Counter(sent)
-    gate, name = _gate(node), title(node)
-    what = f"{gate} {node.word}" if node.word else gate
-    start = f"The rule of {name} runs: {what}" if name != gate else f"{what[0].upper()}{what[1:]}"
-    if not receivers:
-        return f"{start}; no operand needs a share."
-    if len(receivers) == 1:
-        return f"{start}; {'a share goes' if len(sent) == 1 else f'{_number(len(sent))} shares go'} to {title(data.nodes[sent[0]])}."
-    return f"{start}; shares go to {_listed([title(data.nodes[i]) + (f' ({_number(k)})' if k > 1 else '') for i, k in receivers.items()])}."
+        return "The pass starts at {node}: a change of {node} changes {node} by as much, so ∂{symbol} = 1."
+    if value:
+        return "The pass starts at {node} with the seed ∂{symbol} = {after}."
+    return f"The pass starts at {{node}} with the given seed of shape {fmt.shape(node.shape)}."
 
 
 def _unbroadcast(node: TraceNode, share: Share) -> str:
-    name = title(node)
     local = fmt.shape(share.local.shape)
-    return f"Forward copied {name} along {fmt.axes(share.summed_axes)}, so backward its share is {summed(share.summed_axes)}: {local} becomes {fmt.shape(node.shape)}."
+    return f"Forward copied {{node}} along {fmt.axes(share.summed_axes)}, so backward its share is {summed(share.summed_axes)}: {local} becomes {fmt.shape(node.shape)}."
 
 
 def summed(axes: tuple[int, ...]) -> str:
@@ -130,49 +280,32 @@ def summed(axes: tuple[int, ...]) -> str:
     return f"summed over axes {axes[0] if len(axes) == 1 else axes}"
 
 
-def _accumulate(data: TraceData, node: TraceNode, share: Share, arrived: int) -> str:
-    name, symbol = title(node), _symbol(node)
-    sender = title(data.nodes[share.consumer])
-    value, total = _value(share.value), _value(share.total)
-    count = len(node.shares)
-    if count <= 1:
-        if share.route is not None:
-            return f"{_routed(share, name, _gate(data.nodes[share.consumer]))}."
-        holds = _holds(share.value)
-        return f"{name} receives its only share{f', {value},' if value else ''} from {sender}{f', with {holds},' if holds else ','} so ∂{symbol} is complete{f': {total}' if total and total != value else ''}."
-    used = _COUNTS[count] if count < len(_COUNTS) else f"{fmt.count(count)} times"
-    which = _ORDINALS[arrived - 1] if arrived <= len(_ORDINALS) else f"number {fmt.count(arrived)}"
-    makes = f" makes ∂{symbol} = {total}" if total else f" brings ‖∂{symbol}‖ to {fmt.number(fmt.norm(share.total))}"
-    given = f"the {which}, {value} from {sender}," if value else f"the {which}, from {sender},"
-    return f"{name} is used {used}, so its shares add: {given}{makes}{'.' if arrived < count else '; all are in.'}"
-
-
-def _routed(share: Share, name: str, gate: str) -> str:
+def _routed(share: Share, gate: str) -> str:
     assert share.route is not None
+    gate = plain(gate)
     chosen = int(np.count_nonzero(share.route))
     ties = int(np.count_nonzero((share.route > 0) & (share.route < 1)))
     tie = f"; {fmt.count(ties)} tie and split theirs evenly" if ties else ""
     if share.route.size == 1:
-        return f"{gate} {'passes the gradient on to' if chosen else 'blocks the gradient:'} {name}{'' if chosen else ' receives 0'}"
+        return f"{gate} {'passes the gradient on to' if chosen else 'blocks the gradient:'} {{node}}{'' if chosen else ' receives 0'}"
     if chosen == share.route.size and not ties:
-        return f"{gate} routes: every element of {name} was chosen and receives its gradient"
-    some = f"{fmt.count(chosen)} of {fmt.counted(share.route.size, 'element')} of {name}"
+        return f"{gate} routes: every element of {{node}} was chosen and receives its gradient"
+    some = f"{fmt.count(chosen)} of {fmt.counted(share.route.size, 'element')} of {{node}}"
     if not chosen:
-        return f"{gate} routes: none of {fmt.counted(share.route.size, 'element')} of {name} was chosen, and ∂ of each is 0"
+        return f"{gate} routes: none of {fmt.counted(share.route.size, 'element')} of {{node}} was chosen, and ∂ of each is 0"
     return f"{gate} routes: {some} {'was chosen, and the gradient goes to it' if chosen == 1 else 'were chosen, and the gradient goes to them'} alone{tie}"
 
 
 def _leaf(node: TraceNode, step: Step) -> str:
-    name, symbol = title(node), _symbol(node)
-    held, now, added = _value(step.before), _value(step.after), _value(node.cotangent)
+    held, now, added = (array is not None and array.size == 1 for array in (step.before, step.after, node.cotangent))
     holds = _holds(step.after)
     tail = f", with {holds}" if holds else ""
     if step.before is None:
-        return f"{name}.grad was None and now holds ∂{symbol}{f' = {now}' if now else ''}{tail}."
+        return f"{{node}}.grad was None and now holds ∂{{symbol}}{' = {after}' if now else ''}{tail}."
     if not np.any(step.before):
-        return f"{name}.grad held zeros, and ∂{symbol}{f' = {added}' if added else ''} is added to it{tail}."
-    sums = f"; the sum is {now}" if held and now else ""
-    return f"{name}.grad already held {held or 'a gradient'}, and ∂{symbol}{f' = {added}' if added else ''} is added to it{sums}{tail}. Without zero_grad() it keeps growing."
+        return f"{{node}}.grad held zeros, and ∂{{symbol}}{' = {cotangent}' if added else ''} is added to it{tail}."
+    sums = "; the sum is {after}" if held and now else ""
+    return f"{{node}}.grad already held {'{before}' if held else 'a gradient'}, and ∂{{symbol}}{' = {cotangent}' if added else ''} is added to it{sums}{tail}. Without zero_grad() it keeps growing."
 
 
 _STRANGE: dict[Strange, str] = {"nan": "NaN", "inf": "An infinity"}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorviz.errors import TensorvizError
-from tensorviz.trace import Array, Trace, TraceData
+from tensorviz.trace import Array, Trace, TraceData, uncollected
 from tensorviz.views.format import norm
 from tensorviz.views.formulas import Formulas, Piece
 from tensorviz.views.origins import origins
@@ -117,6 +117,10 @@ class ViewEntry:
     """What the stepper shows beside the record."""
 
     title: str
+    titles: list[str]
+    """What captions call the nodes, each once."""
+    called: ColumnEntry
+    """Per node its position in ``titles``."""
     skeleton: str
     """The picture as SVG text, drawn once in Python."""
     value_max: float
@@ -333,11 +337,15 @@ def build(trace: Trace, *, note: str | None = None) -> bytes:
 
 def _built_with(trace: Trace, report: CheckReport | None, note: str) -> bytes:
     packer = BrowserPacker(*_limits(trace.data))
-    parts = header_parts(trace, packer)
+    with uncollected():
+        parts = header_parts(trace, packer, told=True)
     parts["texts"] = _near(parts["texts"], trace)
     scale = scale_of(trace)
+    titles: dict[str, int] = {}
     view = ViewEntry(
         title=title(trace),
+        called=packer.column([titles.setdefault(called, len(titles)) for called in trace.captions.titles], "d4"),
+        titles=list(titles),
         skeleton=skeleton(trace),
         value_max=scale.value,
         gradient_max=scale.gradient,

@@ -1,5 +1,7 @@
 """Every step is told in one plain sentence that names things as the user does."""
 
+import pickle
+
 import numpy as np
 
 import tensorviz as tv
@@ -97,3 +99,38 @@ def test_adding_to_a_gradient_of_zeros_is_no_warning():
     x = tv.tensor([1.0, 2.0], requires_grad=True, name="x")
     x.grad = np.zeros(2)
     assert x.sum().backward().steps[-1].caption == "x.grad held zeros, and ∂x is added to it."
+
+
+def test_the_steps_are_a_tuple_whose_sentences_are_made_when_they_are_looked_at() -> None:
+    x = tv.tensor(3.0, requires_grad=True, name="x")
+    trace = (x * x).backward()
+    steps = trace.steps
+    assert isinstance(steps, tuple)
+    assert all(not step.caption for step in trace.data.steps)
+    first, *rest = steps
+    assert (first, rest[-1]) == (steps[0], steps[-1])
+    assert [s.caption for s in steps[1:3]] == [steps[1].caption, steps[2].caption]
+    assert [s.caption for s in reversed(steps)] == [s.caption for s in steps][::-1]
+    assert all([*(s.caption for s in steps), *(s.caption for s in (*steps, first)), *(s.caption for s in steps + (first,))])
+    assert steps == tuple(steps)
+    assert steps.index(rest[1]) == 2
+    assert [s.caption for s in pickle.loads(pickle.dumps(steps))] == [s.caption for s in steps]
+    assert len(trace.captions.__dict__["_place"]) == 2  # what a look needs is found once
+
+
+def test_a_sentence_is_a_template_filled_with_what_the_row_says_and_names_stay_text() -> None:
+    x = tv.tensor(3.0, requires_grad=True, name="{node}")
+    trace = (x * x).backward()
+    templates = [trace.captions.template(k) for k in range(len(trace))]
+    assert templates[2] == "{node} is used twice, so its shares add: the first, {value} from {sender}, makes ∂{symbol} = {total}."
+    assert trace.steps[2].caption == "{node} is used twice, so its shares add: the first, 3 from x * x, makes ∂{node} = 3."
+    assert templates[1] == "The rule of {node} runs: mul swaps; two shares go to {{node}."
+    assert trace.steps[1].caption == "The rule of x * x runs: mul swaps; two shares go to {node}."
+
+
+def test_a_long_chain_has_few_templates() -> None:
+    a, b = tv.tensor(0.5, requires_grad=True), tv.tensor(0.01, requires_grad=True)
+    for _ in range(200):
+        a = a * b + a
+    trace = a.backward()
+    assert len({trace.captions.template(k) for k in range(len(trace))}) < 30

@@ -6,7 +6,9 @@ Run it (``python tests/widgets/golden.py``) after a change of the schema; a test
 from __future__ import annotations
 
 import gzip
+import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -40,11 +42,20 @@ def picture(trace: Trace) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" class="tv-graph" viewBox="0 0 400 200"><g class="tv-viewport">{edges}{nodes}{badges}{forks}</g></svg>'
 
 
+def untold(trace: Trace) -> Trace:
+    """The same record without its sentences: they are made from it."""
+    return Trace(replace(trace.data, steps=tuple(replace(step, caption="") for step in trace.data.steps)))
+
+
 def contents() -> dict[str, bytes]:
-    """The uncompressed containers by file name."""
+    """The uncompressed containers by file name, and what the steps of those without sentences are told to be."""
+    traces = {name: make() for name, make in EXAMPLES.items()}
+    without = {f"{name}-untold": untold(trace) for name, trace in traces.items()}
+    sentences = {name: [step.caption for step in trace.steps] for name, trace in without.items()}
     still = mock.patch.multiple(payload, skeleton=picture, _report=lambda trace: (None, "Not run here."), _findings=lambda trace: [])
     with still:
-        return {f"{name}.tvz": gzip.decompress(payload.build(make())) for name, make in EXAMPLES.items()}
+        containers = {f"{name}.tvz": gzip.decompress(payload.build(trace)) for name, trace in (traces | without).items()}
+    return containers | {"told.json": (json.dumps(sentences, ensure_ascii=False, indent=2) + "\n").encode()}
 
 
 if __name__ == "__main__":

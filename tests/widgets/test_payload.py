@@ -12,6 +12,7 @@ import pytest
 import tensorviz as tv
 from tensorviz import wire
 from tensorviz.trace import Source, Step, Trace, TraceData
+from tensorviz.views.captions import fill
 from tensorviz.widgets import payload
 from widgets import golden
 from wire.examples import EXAMPLES, broadcast, node, routed, share
@@ -19,6 +20,11 @@ from wire.examples import EXAMPLES, broadcast, node, routed, share
 
 def opened(trace: Trace) -> tuple[dict[str, Any], memoryview]:
     return wire.unpack(gzip.decompress(payload.build(trace)))
+
+
+def values(header: dict[str, Any], body: memoryview) -> list[int]:
+    """Where in the table of arrays the nodes' values stand."""
+    return wire.Unpacker(header, body).column(header["nodes"]["value"])
 
 
 def chain(count: int, value: np.ndarray) -> Trace:
@@ -38,17 +44,19 @@ def chain(count: int, value: np.ndarray) -> Trace:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_header_is_json_without_nan_and_carries_the_picture(name):
     trace = EXAMPLES[name]()
-    header, _ = opened(trace)
+    header, body = opened(trace)
     json.dumps(header, allow_nan=False)
     assert header["view"]["skeleton"].startswith("<svg")
-    assert header["steps"]["captions"] == [s.caption for s in trace.steps]
+    templates = header["steps"]["captions"]
+    told = [templates[k] for k in wire.Unpacker(header, body).column(header["steps"]["caption"])]
+    assert [fill(text, trace.data, s) for text, s in zip(told, trace.steps, strict=True)] == [s.caption for s in trace.steps]
     assert header["view"]["title"] == f"Backward pass of {trace.nodes[trace.roots[0]].name}"
 
 
 def test_small_arrays_travel_whole_and_exactly():
     header, body = opened(broadcast())
     read = wire.Unpacker(header, body)
-    got = read.need(header["nodes"][2]["value"])
+    got = read.need(values(header, body)[2])
     assert got.dtype == np.float64
     assert got.tolist() == (np.array([[1.0, 2, 3], [4, 5, 6]]) + [0.1, 0.2, 0.3]).tolist()
 
@@ -58,7 +66,7 @@ def test_a_large_array_travels_as_figures_and_a_picture():
     value[17, 3] = np.nan
     header, body = opened(chain(1, value))
     read = wire.Unpacker(header, body)
-    summary = header["arrays"]["summaries"][str(header["nodes"][0]["value"])]
+    summary = header["arrays"]["summaries"][str(values(header, body)[0])]
     figures = read.column(summary["stats"])
     finite = value[np.isfinite(value)]
     assert figures[:2] == [-1.0, 3.0]
@@ -74,7 +82,7 @@ def test_float16_and_longdouble_arrive_as_what_a_browser_can_view():
     for dtype in ("float16", "longdouble", ">f8"):
         trace = Trace(TraceData((node(0, "leaf", np.array([0.5, 1.5], dtype), kind="leaf"),), (), ()))
         header, body = opened(trace)
-        got = wire.Unpacker(header, body).need(header["nodes"][0]["value"])
+        got = wire.Unpacker(header, body).need(values(header, body)[0])
         assert got.dtype.str in ("<f4", "<f8")
         assert got.tolist() == [0.5, 1.5]
 

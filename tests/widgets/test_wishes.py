@@ -33,7 +33,7 @@ def test_a_run_with_a_changed_entry_comes_as_a_whole_record() -> None:
     reply, [content] = answer(trace, {"kind": "run", "serial": 7, "changes": {"values": [[0, 1, "5"]], "shares": []}})
     assert reply == {"kind": "run", "serial": 7}
     view = header(content)
-    assert [len(view["nodes"]), len(view["steps"]["captions"])] == [len(trace.nodes), len(trace.steps)]
+    assert [view["nodes"]["value"]["count"], view["steps"]["caption"]["count"]] == [len(trace.nodes), len(trace.steps)]
     assert view["view"]["check_kind"] == "ok"
     assert run_of(trace, {"values": [[0, 1, "5"]]}).node("x").cotangent.tolist() == [2.0, 10.0]
     assert trace.node("x").cotangent.tolist() == [2.0, 4.0]

@@ -67,8 +67,8 @@ def test_what_lies_behind_a_detach_what_was_changed_and_the_sources_come_back():
 def test_a_file_from_before_these_fields_still_loads():
     def older(header: dict[str, Any]) -> None:
         del header["texts"]
-        for n in header["nodes"]:
-            del n["behind"], n["changed"]
+        for form in header["nodes"]["forms"]:
+            del form["behind"], form["changed"]
 
     loaded = wire.loads(rewritten(older))
     assert (loaded.nodes[0].behind, loaded.nodes[0].changed, dict(loaded.sources)) == ((), False, {})
@@ -164,6 +164,15 @@ def test_a_newer_file_asks_for_an_update():
         wire.loads(bytes(content))
 
 
+def test_an_older_file_asks_for_a_new_run():
+    content = bytearray(wire.dumps(broadcast()))
+    struct.pack_into("<I", content, 8, SCHEMA_VERSION - 1)
+    with pytest.raises(
+        RecordError, match=rf"earlier tensorviz \(format {SCHEMA_VERSION - 1}; this one reads {SCHEMA_VERSION}\): run the program again"
+    ):
+        wire.loads(bytes(content))
+
+
 @pytest.mark.parametrize("where", [40, 400, -3])
 def test_a_changed_byte_is_noticed(where):
     content = bytearray(wire.dumps(broadcast()))
@@ -180,7 +189,10 @@ def test_a_missing_file_is_the_usual_error(tmp_path):
 def rewritten(change: Any) -> bytes:
     """A container whose header was changed and sealed again, as by a hostile or a broken writer."""
     header, body = wire.unpack(wire.dumps(broadcast()))
-    change(header)
+    body = bytearray(body)
+    for entry, values in (change(header) or {}).items():
+        header["nodes"][entry] = {"type": "i4", "offset": len(body), "count": len(values)}
+        body += np.array(values, "<i4").tobytes() + b"\0" * (-4 * len(values) % 8)
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     return struct.pack("<8sIIQQ", wire.MAGIC, SCHEMA_VERSION, zlib.crc32(bytes(body), zlib.crc32(text)), len(text), len(body)) + text + bytes(body)
@@ -190,8 +202,28 @@ def _outside(h: dict[str, Any]) -> None:
     h["shares"]["consumer"]["offset"] = 10**9
 
 
-def _backwards(h: dict[str, Any]) -> None:
-    h["nodes"][2]["inputs"] = [0, 1, 3]
+def _backwards(h: dict[str, Any]) -> dict[str, list[int]]:
+    return {"inputs": [0, 3, 2, 3]}
+
+
+def _few(h: dict[str, Any]) -> dict[str, list[int]]:
+    return {"inputs": [0, 1, 2]}
+
+
+def _many(h: dict[str, Any]) -> dict[str, list[int]]:
+    return {"saved": [2, 2]}
+
+
+def _negative(h: dict[str, Any]) -> dict[str, list[int]]:
+    return {"shares": [1, 1, -1, 1, 1]}
+
+
+def _nobodys(h: dict[str, Any]) -> dict[str, list[int]]:
+    return {"shares": [0, 0, 0, 0, 0]}
+
+
+def _earlier(h: dict[str, Any]) -> None:
+    h["steps"]["caption"]["count"] -= 1
 
 
 def _objects(h: dict[str, Any]) -> None:
@@ -199,15 +231,15 @@ def _objects(h: dict[str, Any]) -> None:
 
 
 def _field(h: dict[str, Any]) -> None:
-    del h["nodes"][0]["op"]
+    del h["nodes"]["forms"][0]["op"]
 
 
-def _position(h: dict[str, Any]) -> None:
-    h["nodes"][0]["value"] = 999
+def _position(h: dict[str, Any]) -> dict[str, list[int]]:
+    return {"value": [999, 1, 2, 3, 4]}
 
 
 def _param(h: dict[str, Any]) -> None:
-    h["nodes"][0]["params"] = {"p": {"pickle": "gASV"}}
+    h["nodes"]["forms"][0]["params"] = {"p": {"pickle": "gASV"}}
 
 
 @pytest.mark.parametrize(
@@ -215,6 +247,11 @@ def _param(h: dict[str, Any]) -> None:
     [
         (_outside, "outside the file"),
         (_backwards, "not older than itself"),
+        (_few, "fewer inputs than the nodes have"),
+        (_many, "more saved values than the nodes have"),
+        (_negative, "fewer shares than the nodes have"),
+        (_nobodys, "step 2 adds a share that is none of node 3's"),
+        (_earlier, "does not hold a record of this format"),
         (_objects, "none that a trace holds"),
         (_field, "does not hold a record of this format"),
         (_position, "position 999"),

@@ -1,8 +1,7 @@
 /** What has happened after step k: the twin of `views/state.py`, precomputed so that a look-up costs nothing. Knows no DOM. */
 import { checkOf } from "./check";
-import type { NodeEntry } from "./trace";
 import type { Granularity } from "./state";
-import type { ArrayView, Recording } from "./wire";
+import type { ArrayView, NodeEntry, Recording } from "./wire";
 
 export type NodeState = "idle" | "reached" | "active" | "done" | "zero";
 export type EdgeState = "idle" | "passed" | "active" | "blocked";

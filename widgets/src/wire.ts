@@ -1,5 +1,8 @@
 /** Bytes of the container to a record that can be looked at. Knows no DOM. */
+import { nodesOf, type NodeEntry } from "./nodes";
 import { SCHEMA_VERSION, STEP_KINDS, type ColumnEntry, type PayloadHeader, type StepKind } from "./trace";
+
+export type { NodeEntry } from "./nodes";
 
 export type Numbers =
   | Float64Array
@@ -49,27 +52,41 @@ export async function gunzip(bytes: Uint8Array<ArrayBuffer>): Promise<ArrayBuffe
   return new Response(stream).arrayBuffer();
 }
 
+/** The header with its nodes one by one. */
+export type Header = Omit<PayloadHeader, "nodes"> & { readonly nodes: NodeEntry[] };
+
 export class Recording {
+  readonly header: Header;
   readonly kinds: readonly StepKind[];
   readonly stepNode: Numbers;
   readonly stepShare: Numbers;
   readonly stepBefore: Numbers;
   readonly stepAfter: Numbers;
-  readonly share: Record<"consumer" | "slot" | "target" | "local" | "value" | "total" | "route", Numbers>;
+  /** Per step the position of its caption's template. */
+  readonly captions: Numbers;
+  /** Per node the position of what captions call it. */
+  readonly called: Numbers;
+  readonly share: Record<
+    "consumer" | "slot" | "target" | "local" | "value" | "total" | "route" | "summed_axes",
+    Numbers
+  >;
   private readonly places: { dtype: Numbers; shape: Numbers; offset: Numbers };
   private readonly made = new Map<number, ArrayView>();
 
   constructor(
-    readonly header: PayloadHeader,
+    travelled: PayloadHeader,
     private readonly body: ArrayBuffer,
     private readonly start: number,
   ) {
-    const { steps, shares, arrays } = header;
+    const { steps, shares, arrays } = travelled;
+    this.header = { ...travelled, nodes: nodesOf(travelled.nodes, (entry) => this.column(entry)) };
     this.kinds = [...this.column(steps.kind)].map((k) => STEP_KINDS[k] ?? "pull");
     this.stepNode = this.column(steps.node);
     this.stepShare = this.column(steps.share);
     this.stepBefore = this.column(steps.before);
     this.stepAfter = this.column(steps.after);
+    this.captions = this.column(steps.caption);
+    this.called = this.column(travelled.view.called);
     this.share = {
       consumer: this.column(shares.consumer),
       slot: this.column(shares.slot),
@@ -78,6 +95,7 @@ export class Recording {
       value: this.column(shares.value),
       total: this.column(shares.total),
       route: this.column(shares.route),
+      summed_axes: this.column(shares.summed_axes),
     };
     this.places = {
       dtype: this.column(arrays.dtype),
@@ -101,12 +119,16 @@ export class Recording {
         return new Float32Array(this.body, at, entry.count);
       case "f8":
         return new Float64Array(this.body, at, entry.count);
+      case "d4":
+        return summed(new Int32Array(this.body.slice(at, at + 4 * entry.count)));
+      case "d8":
+        return summed(new Float64Array(this.body.slice(at, at + 8 * entry.count)));
     }
   }
 
   /** The axes over which a share was summed. */
   axes(share: number): readonly number[] {
-    return this.header.shares.summed_axes[share] ?? [];
+    return this.header.shares.axes[this.share.summed_axes[share] ?? -1] ?? [];
   }
 
   /** The array at a position of the table; null for -1. */
@@ -136,6 +158,13 @@ export class Recording {
     this.made.set(index, view);
     return view;
   }
+}
+
+/** Numbers out of their differences. */
+function summed<T extends Int32Array | Float64Array>(differences: T): T {
+  let sum = 0;
+  for (let i = 0; i < differences.length; i++) differences[i] = sum += differences[i] ?? 0;
+  return differences;
 }
 
 function listed(row: Numbers): Statistics {
@@ -201,7 +230,9 @@ export function decode(content: ArrayBuffer): Recording {
     throw new Error("this is not a tensorviz trace");
   }
   const version = head.getUint32(8, true);
-  if (version > SCHEMA_VERSION) throw new Error(`this trace has format ${version}, newer than this stepper`);
+  if (version !== SCHEMA_VERSION) {
+    throw new Error(`this trace has format ${version}, this stepper reads ${SCHEMA_VERSION}`);
+  }
   const textBytes = Number(head.getBigUint64(16, true));
   const bodyBytes = Number(head.getBigUint64(24, true));
   if (content.byteLength < PREFIX + textBytes + bodyBytes) throw new Error("this trace is cut off");

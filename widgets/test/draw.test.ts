@@ -3,8 +3,7 @@ import { draw } from "../src/draw/draw";
 import { layered } from "../src/draw/layered";
 import { LIMIT, Tree } from "../src/draw/tree";
 import { Steps } from "../src/step";
-import type { NodeEntry } from "../src/trace";
-import type { Recording } from "../src/wire";
+import type { NodeEntry, Recording } from "../src/wire";
 import { recording } from "./golden";
 
 /** Only what the tree reads: per node its operands and its scope. */

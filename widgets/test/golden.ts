@@ -10,7 +10,9 @@ export function bytes(name: string): ArrayBuffer {
   return file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength) as ArrayBuffer;
 }
 
-export function recording(name: "broadcast" | "fork" | "routed"): Recording {
+type Name = "broadcast" | "fork" | "routed";
+
+export function recording(name: Name | `${Name}-untold`): Recording {
   return decode(bytes(name));
 }
 

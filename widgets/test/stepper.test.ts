@@ -319,7 +319,7 @@ it("names and captions stay text, whatever is in them", () => {
   const rec = recording("fork");
   const evil = "<img src=x onerror=alert(1)>";
   Object.assign(rec.header.nodes[1] ?? {}, { name: evil });
-  (rec.header.steps.captions as string[])[2] = evil;
+  rec.header.steps.captions[rec.captions[2] ?? -1] = evil;
   view = stepper(rec, store);
   document.body.replaceChildren(view.element);
   expect(view.element.querySelector("img")).toBeNull();

@@ -7,7 +7,7 @@ function said(axes?: number[]): string {
   const rec = recording("broadcast");
   const share = rec.header.nodes[1]?.shares[0] ?? -1;
   expect(rec.axes(share)).toEqual([0]);
-  if (axes) rec.header.shares.summed_axes[share] = axes;
+  if (axes) rec.share.summed_axes[share] = rec.header.shares.axes.push(axes) - 1;
   return unbroadcast(rec, share).textContent ?? "";
 }
 

@@ -1,5 +1,6 @@
 /** The sentence of the step, said aloud by screen readers. */
 import { h, replace, type Child } from "../dom";
+import { longest, told } from "../told";
 import type { Context, Pane } from "./context";
 
 const SUMMED = /summed over ax(?:is|es) (?:\([\d, ]+\)|\d+(?:, \d+)*)/;
@@ -40,8 +41,7 @@ export function caption({ rec, store }: Context): Pane {
     ),
   );
   // One line is enough where no sentence of this pass is longer; the height never changes while stepping.
-  const longest = rec.header.steps.captions.reduce((a, words) => Math.max(a, words.length), 0);
-  element.dataset["lines"] = longest > ONE_LINE ? "2" : "1";
+  element.dataset["lines"] = longest(rec) > ONE_LINE ? "2" : "1";
   let shown = -1;
   return {
     element,
@@ -49,7 +49,7 @@ export function caption({ rec, store }: Context): Pane {
       const { step } = store.now;
       if (step === shown) return;
       shown = step;
-      const words = rec.header.steps.captions[step] ?? "Nothing was recorded.";
+      const words = told(rec, step) ?? "Nothing was recorded.";
       // Long sentences are set smaller, so that every step's caption has the same height and nothing jumps.
       element.dataset["length"] = words.length > 150 ? "long" : words.length > ONE_LINE ? "middle" : "short";
       k.textContent = String(rec.length ? step + 1 : 0);

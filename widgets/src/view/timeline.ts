@@ -3,6 +3,7 @@ import { checkOf } from "../check";
 import { attribute, h, replace, s } from "../dom";
 import { until, type Mark } from "../step";
 import type { Context, Pane } from "./context";
+import { told } from "../told";
 import { glyph } from "./icons";
 
 const EDGE = 10; // px from the pane's side to the first step: half of the slider's thumb, so that both agree
@@ -121,11 +122,7 @@ export function timeline(context: Context): Pane {
       }
       if (step === shown) return;
       if (slider.value !== String(step + 1)) slider.value = String(step + 1);
-      attribute(
-        slider,
-        "aria-valuetext",
-        `Step ${step + 1} of ${rec.length}: ${rec.header.steps.captions[step] ?? ""}`,
-      );
+      attribute(slider, "aria-valuetext", `Step ${step + 1} of ${rec.length}: ${told(rec, step) ?? ""}`);
       if (!width) return; // not on a page yet
       const [low, high] = shown < 0 ? [0, n] : [Math.min(shown, step), Math.max(shown, step)];
       done.setAttribute("d", `M${x(0)},${TRACK}H${x(step).toFixed(1)}`);
