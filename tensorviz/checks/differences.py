@@ -34,6 +34,7 @@ REASONS = {
     "kink": "a kink or a tie lies nearer than the step: the two one-sided differences stay apart",
     "vertical": "the slope grows without limit as the step shrinks: a jump or a vertical tangent at the point",
     "stairs": "a staircase at this scale: small steps do not move the value, larger ones do",
+    "stair": "a staircase, and x is so large that hardly a step is shorter than a stair: differences see the slope of the whole, not of one",
     "edge": "at the edge of the domain, where the one-sided difference does not settle",
     "finer": "the function goes up and down within the shortest steps that can be told apart here: differences cannot tell its slope",
     "noise": "round-off hides the derivative at every step: differences cannot tell",
@@ -82,6 +83,9 @@ class Problem(Protocol):
         """Per function: |y| of all its outputs at the point, weighted by magnitude and summed. Below a few 2**-52 of it nothing moves."""
 
     def pairs(self, which: Indices, h: Floats) -> Pair: ...
+
+    def touched(self, which: Indices, h: Floats) -> Floats:
+        """Per function: |y|, weighted by magnitude and summed, of all that a step moves, at the point itself; also of what is computed on the way, where that is known."""
 
 
 @dataclass(slots=True)

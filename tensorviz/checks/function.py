@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from types import FunctionType
 from typing import Any
 
@@ -19,6 +19,7 @@ from tensorviz.checks.graph import Graph
 from tensorviz.checks.local import AGAIN, NOT_LINEAR, check_rule
 from tensorviz.checks.problems import Moved
 from tensorviz.checks.quick import Plan, look, plan
+from tensorviz.checks.replayed import within
 from tensorviz.checks.report import Block, CheckReport, block, single
 from tensorviz.checks.run import BUDGET, KINKED, blame_text, excused
 from tensorviz.checks.search import Outcome, along
@@ -275,7 +276,16 @@ class _Call:
             return np.array([*rows, base])
 
         def problem(moves: Any) -> Moved:
-            return Moved(f, x, moves, weights, base)
+            return Moved(f, x, moves, weights, base, within=lambda stack: carried()(stack))
+
+        @cache
+        def carried() -> Callable[[Floats], Floats]:
+            try:
+                node = trace.node(leaf).id
+            except KeyError:
+                return lambda stack: np.zeros(len(stack))
+            subject = Subject(trace.data, self.ruler, BUDGET, _SEED)
+            return within(subject, node, subject.downstream(node))
 
         room = np.full(x.size, np.inf)
         rng = partial(np.random.default_rng, [_SEED, k])
@@ -359,17 +369,22 @@ class _Call:
         return all(agrees(self.flat(point), row) for point, row in zip(points, outputs, strict=True))
 
     def _blame(self, trace: Trace, blocks: list[Block]) -> tuple[int | None, str, tuple[str, ...]]:
-        """Where a mismatch comes from: the node whose rule is wrong by itself, or what cuts the graph."""
-        if not any(b.code == CODE["mismatch"] for b in blocks):
+        """Where a mismatch comes from: the node whose rule is wrong by itself, or what cuts the graph. A wrong rule behind what differences of f cannot judge is added to the blocks."""
+        worst = min([b.code for b in blocks], default=CODE["ok"])
+        if worst not in (CODE["mismatch"], CODE["nonsmooth"], CODE["noise"]):
             return None, "", ()
         data = trace.data
         subject = Subject(data, self.ruler, BUDGET, _SEED)
         rules = [b for n in reversed(data.nodes) for b in check_rule(subject, n.id)]
         found = [b for b in rules if b.code == CODE["mismatch"]]
         if found:
+            if worst != CODE["mismatch"]:
+                blocks += found
             blame = found[0].node
             said = blame_text(data, found, blame)
             return blame, " ".join(part for part in (said, "" if blame is None else overwritten(subject, blame)) if part), ()
+        if worst != CODE["mismatch"]:
+            return None, "", ()
         if any(b.code == CODE["noise"] for b in rules) and not any(NOT_LINEAR in b.reasons for b in blocks):
             for k, b in enumerate(blocks):
                 blocks[k] = excused(b, "noise", "round-off inside f hides the derivative: every rule is right by itself")

@@ -8,6 +8,7 @@ none: an oscillation is flat to steps much longer than its period.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ _QUANTUM = 64.0
 """A staircase whose steps are no larger than that many units of round-off is the spacing of the numbers, not the function's."""
 _APART = 2.0**-40
 """An element so much smaller than its array's scale has a ladder of its own; otherwise one ladder, of 27 rungs at most, covers both."""
+_LARGER = 8.0
+"""What more there is to round off than steps have shown is worth another look from so many times on."""
 RUNG = 8.0
 
 
@@ -63,17 +66,99 @@ def judge(
     h = first_step(size[todo], scale, room[todo], ruler)
     numeric[todo], good = first_look(problem.pairs(todo, h), h, analytic[todo], ruler)
     rest = todo[~good]
-    tiny = rest[(size[rest] > 0) & (size[rest] < scale * _APART)]
-    if len(tiny):  # such an element is looked at on its own scale first, and on that of the others where that shows nothing
-        _look(problem, analytic, size, size[tiny], room, ruler, tiny, found)
-        rest = np.setdiff1d(rest, tiny[verdict[tiny] != CODE["noise"]])
     if len(rest):
-        _look(problem, analytic, size, np.full(len(rest), scale), room, ruler, rest, found)
-    # what does not move at all may move by less than the last bit of something inside
-    unseen = todo[(verdict[todo] == CODE["noise"]) | ((verdict[todo] == CODE["mismatch"]) & (numeric[todo] == 0))]
-    if len(unseen) and scale < absolute / RUNG:
-        _fall_back(problem, analytic, size, absolute, room, ruler, unseen, found)
+        span = _Span(problem, analytic, size, scale, absolute, room, ruler, np.zeros(n), np.zeros(n))
+        span.settle(rest, found)
+        unsure = np.array([i for i in rest.tolist() if verdict[i] == CODE["mismatch"] or reason[i] == "stairs"], dtype=np.intp)
+        if len(unsure):
+            span.reconsider(unsure, found)
     return found
+
+
+@dataclass(slots=True)
+class _Span:
+    """How far the functions of a problem may be looked at, and how sharply."""
+
+    problem: Problem
+    analytic: Floats
+    size: Floats
+    """|x|."""
+    scale: float
+    absolute: float
+    room: Floats
+    ruler: Ruler
+    least: Floats
+    """Magnitudes whose round-off counts at every step."""
+    seen: Floats
+    """Those that steps on the scale of x have shown; filled on the way."""
+
+    def settle(self, which: Indices, found: Judged) -> None:
+        """Look at some functions on the scale of x, and on an absolute one where that shows nothing."""
+        verdict, size, scale = found.verdict, self.size, self.scale
+        rest = which
+        tiny = which[(size[which] > 0) & (size[which] < scale * _APART)]
+        if len(tiny):  # such an element is looked at on its own scale first, and on that of the others where that shows nothing
+            self.look(tiny, size[tiny], found)
+            rest = np.setdiff1d(rest, tiny[verdict[tiny] != CODE["noise"]])
+        if len(rest):
+            self.look(rest, np.full(len(rest), scale), found)
+        # what does not move at all may move by less than the last bit of something inside
+        unseen = which[(verdict[which] == CODE["noise"]) | ((verdict[which] == CODE["mismatch"]) & (found.numeric[which] == 0))]
+        if len(unseen) and scale < self.absolute / RUNG:
+            self.fall_back(unseen, found)
+
+    def reconsider(self, which: Indices, found: Judged) -> None:
+        """Settle once more what seems to be wrong, or a staircase, with the round-off of all that depends on it: what a short step does not move may be absorbed by something larger, here or on the way."""
+        far = rounded(np.minimum(np.maximum(self.size[which], max(self.scale, self.absolute)) / 8, self.room[which] / 2))
+        self.least[which] = self.problem.touched(which, far)
+        which = which[self.least[which] > _LARGER * self.seen[which]]
+        if not len(which):
+            return
+        again = Judged(found.numeric.copy(), found.verdict.copy(), list(found.reason))
+        self.settle(which, again)
+        for i in which[(again.verdict[which] != CODE["mismatch"]) | (found.verdict[which] == CODE["mismatch"])].tolist():
+            found.verdict[i], found.reason[i], found.numeric[i] = again.verdict[i], again.reason[i], again.numeric[i]
+
+    def look(self, which: Indices, scale: Floats, found: Judged) -> None:
+        """Some functions, each on its ``scale``: down the ladder, and closer to the point where that may tell more."""
+        size = self.size[which]
+        top = rounded(np.minimum(np.maximum(size, scale) / 8, self.room[which] / 2))
+        low = np.where(size > scale * _APART, np.minimum(size, scale), scale) * 2.0**-40
+        low = np.maximum(low, np.finfo(np.float64).tiny)
+        edge = which[self.climb(ladder(top, low, RUNG), RUNG, which, found, self.least)]
+        edge = edge[(found.verdict[edge] != CODE["ok"]) & (found.verdict[edge] != CODE["undefined"]) & (self.size[edge] > 0)]
+        if not len(edge):
+            return
+        bit = rounded(self.size[edge] * 2.0**-51)
+        closer = Judged(found.numeric.copy(), found.verdict.copy(), list(found.reason))
+        self.climb(ladder(bit * 2.0**18, bit, _FINER), _FINER, edge, closer, np.maximum(self.least, self.seen), bit * _EXACT)
+        for i in edge.tolist():
+            if closer.verdict[i] in (CODE["ok"], CODE["mismatch"]):
+                found.verdict[i], found.reason[i], found.numeric[i] = closer.verdict[i], closer.reason[i], closer.numeric[i]
+            elif found.verdict[i] == CODE["mismatch"]:
+                found.verdict[i], found.reason[i] = CODE["noise"], "noise"
+
+    def fall_back(self, which: Indices, found: Judged) -> None:
+        """Once more with steps that are not in proportion to x, for what is hidden by round-off at those that are: exp at 1e-15 needs one of a millionth."""
+        wider = Judged(found.numeric.copy(), found.verdict.copy(), list(found.reason))
+        seen = self.seen.copy()
+        self.look(which, np.full(len(which), self.absolute), wider)
+        self.seen = seen
+        for i in which.tolist():
+            # a one-sided difference from so far says nothing about the point
+            if wider.verdict[i] == CODE["undefined"] or wider.reason[i] in ("one-sided", "edge"):
+                continue
+            if found.verdict[i] == CODE["mismatch"]:
+                if wider.verdict[i] in (CODE["ok"], CODE["noise"]):
+                    found.verdict[i], found.reason[i] = CODE["noise"], "noise"
+            else:
+                found.verdict[i], found.reason[i], found.numeric[i] = wider.verdict[i], wider.reason[i], wider.numeric[i]
+
+    def climb(self, h: Floats, ratio: float, which: Indices, out: Judged, least: Floats, exact: Any = 0.0) -> Flags:
+        """The ladder ``h``, for some functions; writes what it finds. The round-off of ``least`` counts at every step. Steps below ``exact`` may confirm, not contradict. Returned: where one side was missing at some step, or steps showed several slopes."""
+        flags, size = _climb(self.problem, self.analytic, h, ratio, self.ruler, which, out, least, exact)
+        self.seen[which] = np.maximum(self.seen[which], size)
+        return flags
 
 
 def _set_aside(problem: Problem, analytic: Floats, x: Floats, found: Judged, given: Flags | bool) -> Indices:
@@ -95,48 +180,16 @@ def _set_aside(problem: Problem, analytic: Floats, x: Floats, found: Judged, giv
     return np.flatnonzero(left)
 
 
-def _look(problem: Problem, analytic: Floats, size: Floats, scale: Floats, room: Floats, ruler: Ruler, which: Indices, found: Judged) -> None:
-    """The functions in ``which``, each on its ``scale``: down the ladder, and closer to the point where that may tell more."""
-    top = rounded(np.minimum(np.maximum(size[which], scale) / 8, room[which] / 2))
-    low = np.where(size[which] > scale * _APART, np.minimum(size[which], scale), scale) * 2.0**-40
-    low = np.maximum(low, np.finfo(np.float64).tiny)
-    edge = which[_climb(problem, analytic, ladder(top, low, RUNG), RUNG, ruler, which, found)]
-    edge = edge[(found.verdict[edge] != CODE["ok"]) & (found.verdict[edge] != CODE["undefined"]) & (size[edge] > 0)]
-    if not len(edge):
-        return
-    bit = rounded(size[edge] * 2.0**-51)
-    closer = Judged(found.numeric.copy(), found.verdict.copy(), list(found.reason))
-    _climb(problem, analytic, ladder(bit * 2.0**18, bit, _FINER), _FINER, ruler, edge, closer, bit * _EXACT)
-    for i in edge.tolist():
-        if closer.verdict[i] in (CODE["ok"], CODE["mismatch"]):
-            found.verdict[i], found.reason[i], found.numeric[i] = closer.verdict[i], closer.reason[i], closer.numeric[i]
-        elif found.verdict[i] == CODE["mismatch"]:
-            found.verdict[i], found.reason[i] = CODE["noise"], "noise"
-
-
-def _fall_back(problem: Problem, analytic: Floats, size: Floats, absolute: float, room: Floats, ruler: Ruler, which: Indices, found: Judged) -> None:
-    """Once more with steps that are not in proportion to x, for what is hidden by round-off at those that are: exp at 1e-15 needs one of a millionth."""
-    wider = Judged(found.numeric.copy(), found.verdict.copy(), list(found.reason))
-    _look(problem, analytic, size, np.full(len(which), absolute), room, ruler, which, wider)
-    for i in which.tolist():
-        # a one-sided difference from so far says nothing about the point
-        if wider.verdict[i] == CODE["undefined"] or wider.reason[i] in ("one-sided", "edge"):
-            continue
-        if found.verdict[i] == CODE["mismatch"]:
-            if wider.verdict[i] in (CODE["ok"], CODE["noise"]):
-                found.verdict[i], found.reason[i] = CODE["noise"], "noise"
-        else:
-            found.verdict[i], found.reason[i], found.numeric[i] = wider.verdict[i], wider.reason[i], wider.numeric[i]
-
-
 def ladder(top: Floats, low: Floats, ratio: float) -> Floats:
     """Steps from ``top`` down to ``low``, one row per rung, five at least."""
     rungs = max(5, int(np.ceil(np.max(np.log2(np.maximum(top, low)) - np.log2(low)) / np.log2(ratio))))
     return np.stack([top * ratio**-k for k in range(rungs)])
 
 
-def _climb(problem: Problem, analytic: Floats, h: Floats, ratio: float, ruler: Ruler, which: Indices, out: Judged, least: Any = 0.0) -> Flags:
-    """The ladder ``h``, for the functions in ``which``; writes what it finds. Steps below ``least`` may confirm, not contradict. Returned: where one side was missing at some step, or steps showed several slopes."""
+def _climb(
+    problem: Problem, analytic: Floats, h: Floats, ratio: float, ruler: Ruler, which: Indices, out: Judged, least: Floats, exact: Any
+) -> tuple[Flags, Floats]:
+    """See :meth:`_Span.climb`; also the magnitude of all that moved."""
     a = analytic[which]
     found = [problem.pairs(which, step) for step in h]
 
@@ -144,7 +197,8 @@ def _climb(problem: Problem, analytic: Floats, h: Floats, ratio: float, ruler: R
         return np.stack([getattr(p, field) for p in found])
 
     plus, minus, bend, travel = stack("plus") / h, stack("minus") / h, stack("bend") / h, stack("travel") / h
-    size = stack("size")
+    # what a longer step moves and a shorter one does not has moved by less than its last bit: its round-off counts
+    size = np.maximum(np.maximum.accumulate(stack("size"), axis=0), least[which])
     fuzz = 4 * ruler.unit * size / h
     moved, bad_plus, bad_minus = stack("moved"), stack("bad_plus"), stack("bad_minus")
     # a step too short to move anything says nothing, unless no step moves anything
@@ -158,7 +212,7 @@ def _climb(problem: Problem, analytic: Floats, h: Floats, ratio: float, ruler: R
     value, error, rung = _plateau(central, both & ~kinked, fuzz, ruler)
     never = ~moved.any(axis=0) & both.all(axis=0)
     value = np.where(never, 0.0, value)
-    error = np.where(never, 4 * ruler.unit * problem.total[which] / h[0], error)
+    error = np.where(never, 4 * ruler.unit * np.maximum(problem.total[which], least[which]) / h[0], error)
     stairs = ~never & ~moved[-3:].any(axis=0) & ~(bad_plus | bad_minus)[-3:].any(axis=0)
     if stairs.any():
         smallest = np.min(np.where(moved, travel * h, np.inf), axis=0)
@@ -178,7 +232,7 @@ def _climb(problem: Problem, analytic: Floats, h: Floats, ratio: float, ruler: R
     wide = error > ruler.allowed(value, value)
     denied, grave = against > _ROUND_OFF, against > _STRUCTURE
     agreeing = both & (np.abs(central - value) <= ruler.allowed(value, value))
-    denied |= np.max(np.where(agreeing, h, 0.0), axis=0) < least
+    denied |= np.max(np.where(agreeing, h, 0.0), axis=0) < exact
     nowhere = (bad_plus & bad_minus)[-3:].all(axis=0) | ~(both | (bad_plus != bad_minus)).any(axis=0)
     visible = kinked & (fuzz * 8 < bend)
     visible[1:] &= kinked[:-1]
@@ -217,8 +271,8 @@ def _climb(problem: Problem, analytic: Floats, h: Floats, ratio: float, ruler: R
         elif np.isfinite(error[j]) and gap > allowed + 10 * error[j] and not denied[j]:
             out.verdict[i], out.reason[i] = CODE["mismatch"], ""
         else:
-            out.verdict[i], out.reason[i] = CODE["noise"], "noise"
-    return np.asarray((bad_plus | bad_minus).any(axis=0) | (grave & ~wide) | visible.any(axis=0) | vertical.any(axis=0))
+            out.verdict[i], out.reason[i] = (CODE["nonsmooth"], "stairs") if stairs[j] else (CODE["noise"], "noise")
+    return np.asarray((bad_plus | bad_minus).any(axis=0) | (grave & ~wide) | visible.any(axis=0) | vertical.any(axis=0)), size[-1]
 
 
 def _plateau(series: Floats, usable: Flags, fuzz: Floats, ruler: Ruler) -> tuple[Floats, Floats, Indices]:

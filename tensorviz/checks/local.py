@@ -28,6 +28,8 @@ MISSING = "no share was sent to this operand"
 _FEW = 2**14
 """Array elements of a stack that is made in the time of a dozen calls."""
 
+STEPS = frozenset({"floor", "ceil", "sign", "rint", "round", "trunc", "fix", "floor_divide", "heaviside"})
+"""Ops that go up in steps: their slope is zero wherever they have one."""
 TIES = ("max", "min", "maximum", "minimum", "fmax", "fmin")
 """Ops that pick one operand element per output, and split a tie evenly."""
 
@@ -132,6 +134,8 @@ class _Asked:
                 _forgive(node, slot, self.alone.operands, judged, where, ruler)
         if outcome is None and not self.missing and _splits_ties(node):
             _uneven(subject.sent[node.id][slot], judged, where, analytic, ruler)
+        if outcome is None and node.op in STEPS:
+            _level(judged, analytic)
         found = block(node.id, "local", slot, _named(node, slot), x.shape, where, analytic, judged, ruler, note)
         return _reasoned(found, MISSING) if self.missing and found.code == CODE["mismatch"] else found
 
@@ -279,6 +283,12 @@ def _uneven(share: Share, judged: Judged, where: Any, analytic: Floats, ruler: A
             if abs(analytic[k] - fair) > ruler.allowed(analytic[k], fair):
                 judged.verdict[k], judged.numeric[k] = CODE["mismatch"], fair
                 judged.reason[k] = f"a tie splits evenly: this element's part is {weight:.3g}, which is {fair:.6g}"
+
+
+def _level(judged: Judged, analytic: Floats) -> None:
+    """Turn mismatches of a rule that gives 0, as that of a staircase must, into noise: of a large x no step is short enough to stay on one stair."""
+    for k in np.flatnonzero((judged.verdict == CODE["mismatch"]) & (analytic == 0)):
+        judged.verdict[k], judged.reason[k] = CODE["noise"], "stair"
 
 
 def _forgive(node: TraceNode, slot: int, operands: list[Any], judged: Judged, where: Any, ruler: Any) -> None:

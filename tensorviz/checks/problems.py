@@ -21,12 +21,23 @@ class Moved:
     """The weighted sum of ``f``'s outputs as ``x`` moves along each of ``moves``.
 
     ``f`` takes a stack of arrays of x's shape (its own: it may keep it) and gives one row of float64 outputs for each.
-    ``load``: array elements that one row costs while it is computed. ``base``: the outputs at x itself.
+    ``load``: array elements that one row costs while it is computed. ``base``: the outputs at x itself. ``within``: of a
+    stack of arrays, of which the last is x, how large what differs from there is on the way to the outputs, row by row.
     """
 
-    def __init__(self, f: Callable[[Any], Floats], x: Floats, moves: Sequence[Move], weights: Floats, base: Floats, load: int = 1) -> None:
+    def __init__(
+        self,
+        f: Callable[[Any], Floats],
+        x: Floats,
+        moves: Sequence[Move],
+        weights: Floats,
+        base: Floats,
+        load: int = 1,
+        within: Callable[[Floats], Floats] | None = None,
+    ) -> None:
         self.f, self.x, self.moves, self.weights, self.base = f, x, moves, weights, base
         self.load = max(load, base.size, x.size)
+        self.within = within
 
     @cached_property
     def undefined(self) -> Flags:
@@ -41,9 +52,24 @@ class Moved:
         return np.full(len(self.moves), float(np.sum(_magnitude(self.base, self.weights))))
 
     def pairs(self, which: Indices, h: Floats) -> Pair:
-        chunk = max(1, _STACK // (2 * self.load))
-        parts = [self._some(which[k : k + chunk], h[k : k + chunk]) for k in range(0, len(which), chunk)]
+        parts = [self._some(*part) for part in self._parts(which, h)]
         return parts[0] if len(parts) == 1 else _joined(parts)
+
+    def touched(self, which: Indices, h: Floats) -> Floats:
+        return np.concatenate([self._touched(*part) for part in self._parts(which, h)])
+
+    def _parts(self, which: Indices, h: Floats) -> list[tuple[Indices, Floats]]:
+        chunk = max(1, _STACK // (2 * self.load))
+        return [(which[k : k + chunk], h[k : k + chunk]) for k in range(0, len(which), chunk)]
+
+    def _touched(self, which: Indices, h: Floats) -> Floats:
+        stack = stacked_moves(self.x, [self.moves[i] for i in which.tolist()], h, still=1)
+        inside = np.zeros(len(stack)) if self.within is None else self.within(stack.copy())
+        outputs = self.f(stack)
+        base = outputs[-1]
+        there = (unlike(outputs, base) * _magnitude(base, self.weights)).sum(axis=1)
+        both = np.maximum(there, inside)
+        return np.asarray(np.maximum(both[: len(which)], both[len(which) : -1]))
 
     def _some(self, which: Indices, h: Floats) -> Pair:
         # the last row stays at x: the same code computes it as the others, so that what does not move is equal to the bit
@@ -72,6 +98,11 @@ def stacked_moves(x: Floats, moves: Sequence[Move], h: Floats, still: int = 0) -
         flat[rows, at] += steps
         flat[n + rows, at] -= steps
     return stack
+
+
+def unlike(values: Floats, base: Floats) -> Flags:
+    """Where values differ from others; NaN is like NaN."""
+    return np.asarray((values != base) & ~(np.isnan(values) & np.isnan(base)))
 
 
 def _magnitude(base: Floats, weights: Floats) -> Floats:
@@ -108,10 +139,19 @@ class Everywhere:
     def _any(self, flags: Flags) -> Flags:
         return flags.any(axis=self.axes).reshape(-1)
 
-    def pairs(self, which: Indices, h: Floats) -> Pair:
+    def touched(self, which: Indices, h: Floats) -> Floats:
+        grown = self._grown(which, h)
+        moved = unlike(self.f(self.x + grown), self.base) | unlike(self.f(self.x - grown), self.base)
+        return np.asarray((moved * _magnitude(self.base, self.weights)).sum(axis=self.axes).reshape(-1)[which], dtype=np.float64)
+
+    def _grown(self, which: Indices, h: Floats) -> Floats:
+        """The steps, of the shape of the outputs."""
         steps = np.zeros(self.shape)
         steps.reshape(-1)[which] = h
-        grown = steps if self.shape == self.base.shape else np.broadcast_to(steps, self.base.shape)
+        return steps if self.shape == self.base.shape else np.broadcast_to(steps, self.base.shape)
+
+    def pairs(self, which: Indices, h: Floats) -> Pair:
+        grown = self._grown(which, h)
         fields: tuple[Any, ...] = spread(self.base, self.f(self.x + grown), self.f(self.x - grown), self.weights)
         if not self.axes:
             return gathered([v.reshape(-1)[which] for v in fields])
@@ -133,8 +173,7 @@ def is_elementwise(f: Callable[[Any], Floats], x: Floats, base: Floats) -> bool:
     for bit in range(max(1, int(x.size - 1).bit_length())):
         for chosen in ((numbers >> bit) & 1 == 1, (numbers >> bit) & 1 == 0):
             moved = f(np.where(chosen, x + step, x))
-            same = (moved == base) | (np.isnan(moved) & np.isnan(base))
-            if not np.all(same | chosen):
+            if not np.all(chosen | ~unlike(moved, base)):
                 return False
     return True
 

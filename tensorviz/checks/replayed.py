@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorviz.checks.differences import CODE, Floats, Judged
 from tensorviz.checks.joint import pair_of
-from tensorviz.checks.problems import Move, Moved
+from tensorviz.checks.problems import Move, Moved, unlike
 from tensorviz.checks.quick import Plan, look, plan
 from tensorviz.checks.report import Block, block, single
 from tensorviz.checks.search import ALWAYS, DIRECTIONS, SAMPLES, Outcome, along
@@ -141,4 +141,28 @@ def problem_of(subject: Subject, i: int, order: Sequence[int]) -> Callable[[Sequ
         outputs = [np.asarray(values[r], dtype=np.float64).reshape(len(stack), -1) for r in roots]
         return outputs[0] if len(outputs) == 1 else np.concatenate(outputs, axis=1)
 
-    return lambda moves: Moved(f, x, moves, weights, base, load)
+    return lambda moves: Moved(f, x, moves, weights, base, load, within(subject, i, order))
+
+
+def within(subject: Subject, i: int, order: Sequence[int]) -> Callable[[Floats], Floats]:
+    """Of a stack of values of node ``i``, how large what is computed from them is, as :class:`Moved` wants it.
+
+    The round-off of a result counts in the root as far as its gradient carries it there.
+    """
+    nodes = subject.nodes
+
+    def size(stack: Floats) -> Floats:
+        values = subject.stacked.run({i: stack}, order)
+        found = np.zeros(len(stack))
+        for j in order:
+            gradient = nodes[j].cotangent
+            if gradient is None:
+                continue
+            base = np.asarray(values[j])[-1]
+            with np.errstate(all="ignore"):
+                weighted = np.abs(base * gradient.astype(np.float64))
+            weighted = np.where(np.isfinite(weighted), weighted, 0.0)
+            found += (unlike(np.asarray(values[j]), base) * weighted).reshape(len(stack), -1).sum(axis=1)
+        return found
+
+    return size

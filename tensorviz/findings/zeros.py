@@ -1,4 +1,4 @@
-"""Gradients that are zero throughout: where the zero was born, by what, and which leaves inherit it. Imports the record only.
+"""Gradients that are zero throughout: where the zero was born, by what, and which leaves inherit it. Imports the record, and what the checks know of ops.
 
 Not every zero is told. What a first layer gets while the layer behind it is still zero (a usual way to begin) is none to
 repair: the zero factor gets a gradient of its own and moves away. A square at its minimum, a hinge that is met, and an
@@ -11,11 +11,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tensorviz.checks.local import STEPS
 from tensorviz.findings import Finding, finding
 from tensorviz.trace import Array, Share, TraceData, TraceNode
 
-FLAT = frozenset({"floor", "ceil", "sign", "rint", "round", "trunc", "fix", "floor_divide", "heaviside"})
-"""Steps: their slope is zero wherever they have one."""
 PRODUCTS = frozenset({"mul", "div", "matmul", "dot", "inner", "outer", "tensordot", "einsum", "linear", "conv1d", "conv2d"})
 """Their share is a product with the other operand."""
 FEW = 4
@@ -81,7 +80,7 @@ def _births(data: TraceData, n: TraceNode) -> list[Share]:
 def _cause(data: TraceData, share: Share, every: bool) -> tuple[str, str] | None:
     """Why a rule made zeros of something, and what to do; None where that is healthy, or not known. ``every``: no leaf gets anything."""
     n, target = data.nodes[share.consumer], data.nodes[share.target]
-    if n.op in FLAT:
+    if n.op in STEPS:
         return f"the slope of {n.op} is 0 everywhere", "Use a smooth op in its place, or send the gradient past it: x + (f(x) - x).detach()."
     if share.route is not None:
         if np.any(share.route) or not (every or n.value.size >= FEW) or _is_hinge(data, target):

@@ -123,9 +123,49 @@ def test_a_rule_that_gives_zero_is_not_saved_by_a_large_number_beside():
     assert gradcheck(f, [1.0]).kind == "mismatch"
 
 
-def test_round_off_inside_is_never_red():
-    for x in (1e-9, 1e-3, 1.0, 1e3):
-        assert gradcheck(lambda x: (x + 1e10) - 1e10, [x]).kind != "mismatch"
+@pytest.mark.parametrize("x", [[1e-9], [1e-6], [1e-3, 2e-3], [1.0], [1e3]])
+def test_round_off_inside_is_never_red(x):
+    assert gradcheck(lambda x: (x + 1e10) - 1e10, x).kind in ("ok", "noise")
+    report = ((leaf(x) + 1e10) - 1e10).sum().backward().check()
+    assert report.kind in ("ok", "noise") and report.blame is None
+
+
+def test_round_off_inside_hides_no_wrong_rule():
+    assert gradcheck(lambda x: (exp_times(2)(x) + 1e10) - 1e10, [1e-3, 2e-3]).kind == "mismatch"
+    report = ((exp_times(2)(leaf([1e-3, 2e-3])) + 1e10) - 1e10).sum().backward().check()
+    assert report.kind == "mismatch" and "exp_times_2" in report.blame_text
+
+
+@pytest.mark.parametrize(
+    ("op", "beside"),
+    [
+        (np.add, [[0.0], [1.0], [0.0]]),
+        (np.subtract, [[0.0], [-1.0], [2.0]]),
+        (np.arctan2, [[-1.0], [2.0], [-3.0]]),  # the branch cut, where steps go to the other side or nowhere
+        (np.hypot, [[1e-12], [1.0], [0.0]]),
+    ],
+)
+@pytest.mark.parametrize("tiny", [1e-11, 3e-15, 2.8e-18])
+def test_what_is_absorbed_by_one_result_and_moves_another_is_never_red(op, beside, tiny):
+    x, weights = leaf([[tiny]]), np.array([[0.9], [1.2], [1.4]])
+    report = (op(x, np.array(beside)) * weights).sum().backward().check()
+    assert report.kind in ("ok", "noise", "nonsmooth") and report.blame is None
+
+
+@pytest.mark.parametrize("op", [np.floor, np.ceil, np.rint, np.trunc, lambda x: x // 0.7, lambda x: x - np.floor(x), lambda x: x % 0.7])
+def test_a_staircase_is_never_red_however_many_stairs_lie_within_a_step(op):
+    for decade in range(-3, 18, 4):
+        x = [10.0**decade, -2.5 * 10.0**decade, 1.37 * 10.0**decade]
+        report = op(1000 * leaf(x)).sum().backward().check()
+        assert report.kind in ("ok", "noise", "nonsmooth") and report.blame is None
+        assert gradcheck(op, x).kind in ("ok", "noise", "nonsmooth")
+
+
+def test_a_staircase_whose_rule_gives_its_slope_from_afar_is_red_or_said_to_be_one():
+    passes = tv.custom_op("floor_that_passes", np.floor, lambda g, x: (g,))
+    assert passes(leaf([0.3, 0.6])).sum().backward().check().kind == "mismatch"
+    report = passes(leaf([20.3, 47.6])).sum().backward().check()
+    assert report.kind == "nonsmooth" and "staircase" in report.worst.reason
 
 
 def test_of_a_symmetric_matrix_numpy_reads_one_half_and_the_rule_both():
