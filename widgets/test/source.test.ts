@@ -3,7 +3,11 @@ import { Store } from "../src/state";
 import { Steps } from "../src/step";
 import type { Context } from "../src/view/context";
 import { listing, ordinal, place, turn } from "../src/view/source";
+import { make } from "../src/virtual";
 import { recording } from "./golden";
+
+/** The rows as elements. */
+const rowsOf = (...given: Parameters<typeof listing>) => listing(...given).map(make) as HTMLElement[];
 
 /** The fork, as if its two ops had been made by one expression that ran twice. */
 function twice(): Context {
@@ -33,11 +37,11 @@ function twice(): Context {
 
 describe("the code", () => {
   it("is shown around the line, without its empty lines, as many as fit", () => {
-    const rows = listing(twice(), 1, 4).map((row) => row.textContent);
+    const rows = rowsOf(twice(), 1, 4).map((row) => row.textContent);
     expect(rows).toEqual(["1def f(x):", "2    y = step(x * x)", "4    return y"]);
   });
   it("marks what made the node, with the smaller expressions inside it", () => {
-    const rows = listing(twice(), 0, 4);
+    const rows = rowsOf(twice(), 0, 4);
     expect(rows[1]?.className).toBe("tv-line tv-now");
     expect(rows[1]?.querySelector("mark")?.textContent).toBe("step(x * x)");
     expect(rows[1]?.querySelectorAll("mark")).toHaveLength(1);
@@ -45,7 +49,7 @@ describe("the code", () => {
   });
   it("selects what an expression made, one node after the other", () => {
     const context = twice();
-    const inner = listing(context, 0, 4)[1]?.querySelector<HTMLElement>(
+    const inner = rowsOf(context, 0, 4)[1]?.querySelector<HTMLElement>(
       '[aria-label="Select multiply: x * x, 2 nodes"]',
     );
     inner?.click();
@@ -56,7 +60,7 @@ describe("the code", () => {
     expect(context.store.now.selected).toBe(1);
   });
   it("can be walked through with Tab, each expression once", () => {
-    const row = listing(twice(), 0, 4)[1];
+    const row = rowsOf(twice(), 0, 4)[1];
     expect(row?.querySelectorAll('[tabindex="0"]')).toHaveLength(2);
   });
 });

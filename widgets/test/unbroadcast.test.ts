@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { unbroadcast } from "../src/view/unbroadcast";
+import { make } from "../src/virtual";
 import { recording } from "./golden";
 
 /** What is said of b's share, (2, 3) for b of shape (3,), if these axes were summed. */
@@ -8,7 +9,7 @@ function said(axes?: number[]): string {
   const share = rec.header.nodes[1]?.shares[0] ?? -1;
   expect(rec.axes(share)).toEqual([0]);
   if (axes) rec.share.summed_axes[share] = rec.header.shares.axes.push(axes) - 1;
-  return unbroadcast(rec, share).textContent ?? "";
+  return make(unbroadcast(rec, share)).textContent ?? "";
 }
 
 describe("a share that is summed", () => {

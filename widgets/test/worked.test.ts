@@ -2,9 +2,7 @@ import { describe, expect, it } from "vitest";
 import { part } from "../src/view/formula";
 import { worked } from "../src/worked";
 import { recording } from "./golden";
-
-const text = (children: readonly unknown[] | null) =>
-  (children ?? []).map((c) => (c instanceof Node ? c.textContent : c)).join("");
+import { said } from "./said";
 
 describe("a rule with the numbers of one entry", () => {
   it("reads as Python writes it", () => {
@@ -14,12 +12,12 @@ describe("a rule with the numbers of one entry", () => {
       for (let share = 0; share < rec.share.consumer.length; share++) {
         const python = part(rec, share, "worked");
         const sizes = rec.array(rec.share.value[share] ?? -1)?.shape ?? [];
-        const index = (text(part(rec, share, "entry")).match(/\d+/g) ?? []).map(Number);
+        const index = (said(part(rec, share, "entry")).match(/\d+/g) ?? []).map(Number);
         if (!python) continue;
         const position = sizes.reduce((flat, n, i) => flat * n + (index[i] ?? 0), 0);
         const found = worked(rec, share, position);
-        expect(found?.pieces.map((p) => p.slice(1)).join(""), `${name} ${share}`).toBe(text(python));
-        expect(found?.result).toBe(text(part(rec, share, "result")));
+        expect(found?.pieces.map((p) => p.slice(1)).join(""), `${name} ${share}`).toBe(said(python));
+        expect(found?.result).toBe(said(part(rec, share, "result")));
         compared++;
       }
     }

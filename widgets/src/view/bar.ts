@@ -1,8 +1,9 @@
 /** The row of controls. */
-import { attribute, h, replace, text } from "../dom";
+import { attribute, h, text } from "../dom";
 import { shape } from "../format";
 import type { Granularity, Theme } from "../state";
 import { beside, shortTitle } from "../step";
+import { h as v, patch } from "../virtual";
 import { checker } from "./checker";
 import type { Context, Pane } from "./context";
 import { icon, type Icon } from "./icons";
@@ -180,7 +181,7 @@ export function bar(context: Context, actions: BarActions): Bar {
       off(breakOn, beside(breaks, state.step, 1) === undefined);
       if (wasPlaying !== state.playing) {
         wasPlaying = state.playing;
-        replace(play, icon(state.playing ? "pause" : "play"));
+        patch(play, [icon(state.playing ? "pause" : "play")]);
         play.setAttribute("aria-pressed", String(state.playing));
       }
       for (const segment of segments)
@@ -243,23 +244,22 @@ function search(
     }
     at = Math.min(at, Math.max(0, hits.length - 1));
     list.hidden = !wanted;
-    replace(
-      list,
+    patch(list, [
       ...hits.map((id, i) => {
         const n = rec.header.nodes[id];
-        return h(
+        return v(
           "div",
           {
             role: "option",
             "aria-selected": String(i === at),
             onmousedown: (e: Event) => (e.preventDefault(), choose(id)),
           },
-          h("code", {}, shortTitle(rec, id, 24)),
+          v("code", {}, shortTitle(rec, id, 24)),
           ` ${n?.op ?? ""} ${shape(n?.shape ?? [])}`,
         );
       }),
-      !hits.length && h("div", { class: "tv-none" }, "No node has that in its name, op or shape."),
-    );
+      !hits.length && v("div", { class: "tv-none" }, "No node has that in its name, op or shape."),
+    ]);
   };
   input.addEventListener("input", () => ((at = 0), show()));
   input.addEventListener("blur", () => (list.hidden = true));

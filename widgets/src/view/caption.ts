@@ -1,6 +1,7 @@
 /** The sentence of the step, said aloud by screen readers. */
-import { h, replace, type Child } from "../dom";
+import { h } from "../dom";
 import { longest, told } from "../told";
+import { h as v, patch, type Child } from "../virtual";
 import type { Context, Pane } from "./context";
 
 const SUMMED = /summed over ax(?:is|es) (?:\([\d, ]+\)|\d+(?:, \d+)*)/;
@@ -19,12 +20,12 @@ export function marked(sentence: string): Child[] {
     const out: Child[] = [];
     let at = 0;
     for (const found of text.matchAll(NUMBER)) {
-      out.push(text.slice(at, found.index), h("span", { class: "tv-g" }, found[0]));
+      out.push(text.slice(at, found.index), v("span", { class: "tv-g" }, found[0]));
       at = found.index + found[0].length;
     }
     return [...out, text.slice(at)];
   };
-  return [...plain(parts[0] ?? ""), now && h("mark", {}, parts[1]), ...plain(parts[2] ?? "")];
+  return [...plain(parts[0] ?? ""), now && v("mark", {}, parts[1]), ...plain(parts[2] ?? "")];
 }
 
 export function caption({ rec, store }: Context): Pane {
@@ -53,7 +54,7 @@ export function caption({ rec, store }: Context): Pane {
       // Long sentences are set smaller, so that every step's caption has the same height and nothing jumps.
       element.dataset["length"] = words.length > 150 ? "long" : words.length > ONE_LINE ? "middle" : "short";
       k.textContent = String(rec.length ? step + 1 : 0);
-      replace(sentence, ...marked(words));
+      patch(sentence, marked(words));
     },
   };
 }

@@ -1,7 +1,7 @@
 /** An array as numbered heat cells, as a small picture, or as figures. */
 import { DECADES, strength, tint, type Kind } from "../color";
-import { h, type Child } from "../dom";
 import { cells as words, count, number, shape, stats } from "../format";
+import { h, type Attributes, type Child, type Virtual } from "../virtual";
 import type { ArrayView, Recording } from "../wire";
 
 const MOST_COLUMNS = 16; // wider than the pane scrolls
@@ -34,25 +34,29 @@ export function scaleBy(rec: Recording, log: boolean): void {
 }
 
 /** One heat cell. */
-export function cell(
-  rec: Recording,
-  kind: Kind,
-  value: number,
-  word: string,
-  more: Record<string, string> = {},
-): HTMLTableCellElement {
+export function cell(rec: Recording, kind: Kind, value: number, word: string, more: Attributes = {}): Virtual {
   const odd = Number.isNaN(value) ? "nan" : Number.isFinite(value) ? null : value > 0 ? "inf" : "ninf";
-  const td = h(
-    "td",
-    { class: value === 0 ? "tv-zero" : null, "data-special": odd, title: String(value), ...more },
-    word,
-  );
   const log = logged.has(rec);
   const top = largest(rec, kind);
-  if (!odd) td.style.background = tint(kind, value, top, log);
   // Below the end of the log scale: not zero, though it has no tint.
-  if (log && value !== 0 && Math.abs(value) < top / 10 ** DECADES) td.setAttribute("data-special", "clipped");
-  return td;
+  const clipped = log && value !== 0 && Math.abs(value) < top / 10 ** DECADES;
+  return h(
+    "td",
+    {
+      class: value === 0 ? "tv-zero" : null,
+      "data-special": clipped ? "clipped" : odd,
+      title: String(value),
+      style: odd ? "" : `background: ${tint(kind, value, top, log)}`,
+      ...more,
+    },
+    word,
+  );
+}
+
+/** What a table and each of its cells are given besides. */
+export interface Dress {
+  readonly whole?: Attributes;
+  readonly each?: (index: number, word: string) => Attributes;
 }
 
 /** An array in full, small enough to be read. */
@@ -61,49 +65,38 @@ export function table(
   kind: Kind,
   array: ArrayView,
   label: string,
-  decorate?: (td: HTMLTableCellElement, index: number) => void,
-): HTMLElement {
+  { whole, each }: Dress = {},
+): Virtual {
   const [rows, columns] = grid(array.shape);
   const data = array.data ?? new Float64Array(array.size);
   const text = words(data);
   const body = Array.from({ length: rows }, (_, r) =>
     h(
       "tr",
-      {},
+      each ? { role: "row" } : {},
       ...Array.from({ length: columns }, (_, c) => {
         const i = r * columns + c;
-        const td = cell(rec, kind, data[i] ?? NaN, text[i] ?? "");
-        decorate?.(td, i);
-        return td;
+        const word = text[i] ?? "";
+        return cell(rec, kind, data[i] ?? NaN, word, each?.(i, word));
       }),
     ),
   );
   return h(
     "table",
-    { class: `tv-cells tv-${kind}`, "aria-label": `${label} ${shape(array.shape)}` },
+    { class: `tv-cells tv-${kind}`, "aria-label": `${label} ${shape(array.shape)}`, ...whole },
     h("tbody", {}, ...body),
   );
 }
 
 /** A down-sampled picture; each on its own scale, which is said beside it. */
-export function picture(array: ArrayView, kind: Kind): HTMLElement | null {
+export function picture(array: ArrayView, kind: Kind): Virtual | null {
   const [rows, columns] = array.picture ? [array.picture.rows, array.picture.columns] : grid(array.shape);
   const data = array.picture?.data ?? array.data;
   if (!data || !rows || !columns) return null;
   const unit = Math.max(1, Math.min(12, Math.floor(PICTURE / Math.max(rows, columns))));
-  const box = h("canvas", {
-    class: `tv-picture tv-${kind}`,
-    width: columns,
-    height: rows,
-    role: "img",
-    "aria-label": `picture of ${shape(array.shape)}`,
-  });
-  box.style.width = `${columns * unit}px`;
-  box.style.height = `${rows * unit}px`;
   const { min, max } = array.stats;
   const top = Math.max(Math.abs(min), Math.abs(max)) || 1;
-  // Drawn when it is on the page: only there do the theme's colours have values.
-  const paint = () => {
+  const paint = (box: HTMLCanvasElement) => {
     const brush = box.getContext?.("2d");
     if (!brush) return;
     const style = getComputedStyle(box);
@@ -122,13 +115,22 @@ export function picture(array: ArrayView, kind: Kind): HTMLElement | null {
       brush.fillRect(x, y, 1, 1);
     }
   };
-  requestAnimationFrame(paint);
-  box.addEventListener("tv-theme", paint);
-  return box;
+  return h("canvas", {
+    key: array,
+    class: `tv-picture tv-${kind}`,
+    width: columns,
+    height: rows,
+    role: "img",
+    "aria-label": `picture of ${shape(array.shape)}`,
+    style: `width: ${columns * unit}px; height: ${rows * unit}px`,
+    // Drawn when it is on the page: only there do the theme's colours have values.
+    made: (box: HTMLCanvasElement) => requestAnimationFrame(() => paint(box)),
+    "ontv-theme": (event: Event) => paint(event.currentTarget as HTMLCanvasElement),
+  });
 }
 
 /** min, mean, max, norm and the counts that matter. */
-export function figures(array: ArrayView): HTMLElement {
+export function figures(array: ArrayView): Virtual {
   const s = array.stats;
   const rows: [string, string, boolean][] = [
     ["min", number(s.min), false],
@@ -148,13 +150,7 @@ export function figures(array: ArrayView): HTMLElement {
 }
 
 /** The best way to show an array in the inspector. */
-export function array(
-  rec: Recording,
-  kind: Kind,
-  view: ArrayView | null,
-  label: string,
-  decorate?: (td: HTMLTableCellElement, index: number) => void,
-): HTMLElement {
+export function array(rec: Recording, kind: Kind, view: ArrayView | null, label: string, dress?: Dress): Virtual {
   if (!view) return h("p", { class: "tv-dim" }, "none yet");
   const head = h(
     "div",
@@ -164,7 +160,7 @@ export function array(
   );
   if (view.size === 0) return h("div", { class: "tv-array" }, head, h("p", { class: "tv-dim" }, "no entries"));
   const body: Child[] = fits(view)
-    ? [h("div", { class: "tv-scroll" }, table(rec, kind, view, label, decorate))]
+    ? [h("div", { class: "tv-scroll" }, table(rec, kind, view, label, dress))]
     : [h("div", { class: "tv-side" }, picture(view, kind), figures(view))];
   return h("div", { class: "tv-array" }, head, ...body);
 }

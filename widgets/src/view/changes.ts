@@ -1,9 +1,10 @@
 /** What differs from the recorded run: how entries and shares are changed, and the way back. */
 import type { Pick } from "../bench";
-import { h, replace } from "../dom";
+import { h } from "../dom";
 import { number } from "../format";
 import type { Changes } from "../kernel";
 import { shortTitle } from "../step";
+import { h as v, patch, type Virtual } from "../virtual";
 import type { Recording } from "../wire";
 import type { Context } from "./context";
 import { position } from "./formula";
@@ -48,7 +49,7 @@ export function setShare(session: Context["session"], at: string, entry: number 
 }
 
 /** Zero for a share, or what its rule sent again: what moves downstream is what went through it. */
-export function shareButton({ rec, session }: Context, share: number, name: string): HTMLElement {
+export function shareButton({ rec, session }: Context, share: number, name: string): Virtual {
   const at = edge(rec, share);
   const { values, shares } = session.changes;
   const changed = shares.some(([e]) => e === at);
@@ -61,7 +62,7 @@ export function shareButton({ rec, session }: Context, share: number, name: stri
     void done.then((said) => session.tell(said));
   };
   const word = changed ? "as sent" : "set to 0";
-  return h(
+  return v(
     "button",
     { type: "button", class: "tv-quiet tv-small", "aria-label": `${word}: share from ${name}`, onclick: act },
     word,
@@ -99,7 +100,7 @@ export function changesBar({ session }: Context) {
     const made = words(session.recorded, session.changes);
     strip.hidden = made.length === 0;
     const more = made.length > SHOWN ? ` and ${made.length - SHOWN} more` : "";
-    replace(list, h("b", {}, "Changed: "), made.slice(-SHOWN).join(", ") + more);
+    patch(list, [v("b", {}, "Changed: "), made.slice(-SHOWN).join(", ") + more]);
   };
   session.tell = (said) => {
     message.textContent = said;

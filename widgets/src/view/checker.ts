@@ -3,6 +3,7 @@ import { attribute, h } from "../dom";
 import { count } from "../format";
 import { BAD, checkOf } from "../check";
 import { shortTitle } from "../step";
+import { make } from "../virtual";
 import type { Context, Pane } from "./context";
 import { icon } from "./icons";
 
@@ -11,7 +12,7 @@ export function checker(context: Context): Pane {
   const check = checkOf(rec);
   const said = h("span");
   const bar = h("progress", { "aria-label": "Check progress", max: 1, value: 0 });
-  const stop = icon("cross");
+  const stop = make(icon("cross"));
   const act = h(
     "button",
     {

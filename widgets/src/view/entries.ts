@@ -1,7 +1,8 @@
 /** An array whose entries can be looked at one by one and, where a kernel is there, changed. */
-import { h } from "../dom";
+import { h as element } from "../dom";
 import { MINUS, number } from "../format";
 import { shortTitle } from "../step";
+import { h } from "../virtual";
 import type { Recording, ArrayView } from "../wire";
 import type { Pick } from "../bench";
 import { array, fits, grid } from "./cells";
@@ -10,8 +11,8 @@ import type { Context } from "./context";
 import { position, wrapped } from "./formula";
 import { slice } from "./slice";
 
-/** What the rest of the inspector does with an entry that is looked at; null: with none. */
-export type Look = (pick: Pick | null) => void;
+/** What the rest of the inspector does with an entry that is looked at (null: with none), in an element of the table. */
+export type Look = (at: Element, pick: Pick | null) => void;
 
 export function numbersOf(rec: Recording, context: Context, pick: Pick): ArrayView | null {
   const { steps, store } = context;
@@ -43,61 +44,75 @@ export function entries(context: Context, id: number, what: Pick["what"], view: 
     return at === undefined ? null : { node: id, what, position: Number(at) };
   };
   const title = entryTitle(rec, id, what);
-  const box = array(rec, kind, view, label, (td, at) => {
-    td.setAttribute("data-cell", `${id}:${what}:${at}`);
-    td.setAttribute("role", "gridcell");
+  const each = (at: number, word: string) => {
     // What is read aloud begins with what is seen, and adds the rest of the digits where the table leaves some out.
-    const seen = (td.textContent ?? "").trim();
+    const seen = word.trim();
     const x = view.data?.[at] ?? NaN;
     const exact = number(x, 17);
     const whole = seen === exact || Number(seen.replace(MINUS, "-")) === x;
     const said = whole ? seen : seen ? `${seen}, exactly ${exact}` : exact;
-    td.setAttribute("aria-label", `${title}${position(at, view.shape)} is ${said}`);
-    td.setAttribute("tabindex", at === Math.max(mine, 0) ? "0" : "-1");
-    if (at === mine) td.setAttribute("aria-selected", "true");
-  });
-  const table = box.querySelector("table");
-  table?.setAttribute("role", "grid");
-  for (const row of table?.querySelectorAll("tr") ?? []) row.setAttribute("role", "row");
+    return {
+      "data-cell": `${id}:${what}:${at}`,
+      role: "gridcell",
+      "aria-label": `${title}${position(at, view.shape)} is ${said}`,
+      tabindex: at === Math.max(mine, 0) ? 0 : -1,
+      "aria-selected": at === mine ? "true" : null,
+    };
+  };
   const [rows, columns] = grid(view.shape);
-  const focus = (to: number) => {
-    const cells = [...(table?.querySelectorAll<HTMLElement>("[data-cell]") ?? [])];
+  const focus = (table: Element, to: number) => {
+    const cells = [...table.querySelectorAll<HTMLElement>("[data-cell]")];
     for (const [i, cell] of cells.entries()) cell.tabIndex = i === to ? 0 : -1;
     cells[to]?.focus();
   };
-  table?.addEventListener("focusin", (event) => {
-    const pick = pickOf(event.target as Element);
-    if (!pick || (event.target as Element).tagName === "INPUT") return;
-    table.querySelector("[aria-selected]")?.removeAttribute("aria-selected");
-    (event.target as Element).setAttribute("aria-selected", "true");
-    memory.pick = pick;
-    look(pick);
+  const parts = (event: Event) => ({
+    table: event.currentTarget as Element,
+    td: event.target as HTMLElement,
+    pick: pickOf(event.target as Element),
   });
-  table?.addEventListener("mouseover", (event) => look(pickOf(event.target as Element) ?? memory.pick));
-  table?.addEventListener("mouseleave", () => look(memory.pick));
-  table?.addEventListener("click", (event) => focus(pickOf(event.target as Element)?.position ?? 0));
-  table?.addEventListener("dblclick", (event) =>
-    edit(context, event.target as HTMLElement, pickOf(event.target as Element)),
-  );
-  table?.addEventListener("keydown", (event) => {
-    const pick = pickOf(event.target as Element);
-    if (!pick || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return;
-    const at = pick.position;
-    const [r, c] = [Math.floor(at / columns), at % columns];
-    const to = {
-      ArrowRight: c + 1 < columns ? at + 1 : at,
-      ArrowLeft: c > 0 ? at - 1 : at,
-      ArrowDown: r + 1 < rows ? at + columns : at,
-      ArrowUp: r > 0 ? at - columns : at,
-      Home: r * columns,
-      End: r * columns + columns - 1,
-    }[event.key];
-    if (to !== undefined) focus(to);
-    else if (event.key === "Enter" || event.key === "F2") edit(context, event.target as HTMLElement, pick);
-    else return;
-    event.preventDefault();
-  });
-  return box;
+  const whole = {
+    role: "grid",
+    onfocusin(event: Event) {
+      const { table, td, pick } = parts(event);
+      if (!pick || td.tagName === "INPUT") return;
+      table.querySelector("[aria-selected]")?.removeAttribute("aria-selected");
+      td.setAttribute("aria-selected", "true");
+      memory.pick = pick;
+      look(td, pick);
+    },
+    onmouseover(event: Event) {
+      const { td, pick } = parts(event);
+      look(td, pick ?? memory.pick);
+    },
+    onmouseleave: (event: Event) => look(parts(event).table, memory.pick),
+    onclick(event: Event) {
+      const { table, pick } = parts(event);
+      focus(table, pick?.position ?? 0);
+    },
+    ondblclick(event: Event) {
+      const { td, pick } = parts(event);
+      edit(context, td, pick);
+    },
+    onkeydown(event: KeyboardEvent) {
+      const { table, td, pick } = parts(event);
+      if (!pick || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return;
+      const at = pick.position;
+      const [r, c] = [Math.floor(at / columns), at % columns];
+      const to = {
+        ArrowRight: c + 1 < columns ? at + 1 : at,
+        ArrowLeft: c > 0 ? at - 1 : at,
+        ArrowDown: r + 1 < rows ? at + columns : at,
+        ArrowUp: r > 0 ? at - columns : at,
+        Home: r * columns,
+        End: r * columns + columns - 1,
+      }[event.key];
+      if (to !== undefined) focus(table, to);
+      else if (event.key === "Enter" || event.key === "F2") edit(context, td, pick);
+      else return;
+      event.preventDefault();
+    },
+  };
+  return array(rec, kind, view, label, { whole, each });
 }
 
 /** A field in place of a number; Enter takes it over, Escape leaves it. */
@@ -109,7 +124,7 @@ export function edit(context: Context, td: HTMLElement | null, pick: Pick | null
     return;
   }
   const before = numbersOf(context.rec, context, pick)?.data?.[pick.position] ?? NaN;
-  const field = h("input", {
+  const field = element("input", {
     class: "tv-edit",
     type: "text",
     inputmode: "decimal",

@@ -1,8 +1,8 @@
 /** One entry of an array: its number in full, how it was computed, and where it came from and goes to. */
 import type { Pick } from "../bench";
-import { h, replace, type Child } from "../dom";
 import { cameFrom, indexOf, wentTo, type Linked } from "../links";
 import { shortTitle } from "../step";
+import { h, patch, type Child, type Virtual } from "../virtual";
 import { worked } from "../worked";
 import { changeable } from "./changes";
 import type { Context } from "./context";
@@ -11,22 +11,21 @@ import { runs, wrapped } from "./formula";
 
 const FEW = 3; // shares whose sums are written out
 
-/** A box below the arrays, and the function that fills it and marks the linked entries in the picture. */
-export function entryBox(context: Context, id: number): { element: HTMLElement; look: Look } {
-  const element = h("div", { class: "tv-entry" });
-  let shown = "";
-  const look: Look = (pick) => {
-    const mine = pick?.node === id ? pick : null;
-    const key = mine ? keyOf(mine) : "";
-    if (key === shown) return;
-    shown = key;
-    replace(element, ...(mine ? about(context, mine) : []));
-    mark(element, mine, mine ? [...before(context, mine), ...after(context, mine)] : []);
-  };
+/** The box below the arrays. */
+export function entryBox(context: Context, id: number): Virtual {
   const { pick } = context.session.memory;
-  // At once where it is already there to be read; the picture is marked when somebody looks.
-  if (pick?.node === id) replace(element, ...about(context, pick));
-  return { element, look };
+  return h("div", { class: "tv-entry" }, ...(pick?.node === id ? about(context, pick) : []));
+}
+
+/** Fill the box with an entry of this node, and mark the linked entries in the picture. */
+export function look(context: Context, id: number): Look {
+  return (at, pick) => {
+    const mine = pick?.node === id ? pick : null;
+    const box = at.closest(".tv-panel")?.querySelector(".tv-entry");
+    if (!box) return;
+    patch(box, mine ? about(context, mine) : []);
+    mark(box, mine, mine ? [...before(context, mine), ...after(context, mine)] : []);
+  };
 }
 
 /** What an entry came from. A gradient comes the other way: from the results that its value went into. */
@@ -53,7 +52,7 @@ function mark(element: Element, pick: Pick | null, links: Linked[]): void {
   }
 }
 
-function about(context: Context, pick: Pick): HTMLElement[] {
+function about(context: Context, pick: Pick): Virtual[] {
   const { rec } = context;
   const value = numbersOf(rec, context, pick)?.data?.[pick.position];
   if (value === undefined) return [];
@@ -95,7 +94,7 @@ function linkTo({ rec, select }: Context, { node, positions }: Linked, pick: Pic
 }
 
 /** Of a gradient: each share that has arrived, with the numbers of this entry put in. */
-function sums({ rec, steps, store }: Context, { node, what, position }: Pick): HTMLElement[] {
+function sums({ rec, steps, store }: Context, { node, what, position }: Pick): Virtual[] {
   if (what !== "gradient") return [];
   const arrived = steps.total(node, store.now.step)?.shares ?? 0;
   const shares = (rec.header.nodes[node]?.shares ?? []).slice(0, arrived);

@@ -1,13 +1,13 @@
 /** What a teacher or an engineer would point at, root cause first. */
-import { h } from "../dom";
 import type { FindingEntry } from "../trace";
 import { shortTitle } from "../step";
+import { h, type Virtual } from "../virtual";
 import type { Context } from "./context";
 import { icon } from "./icons";
 
 const SEVERE = new Set(["nan", "inf", "changed-outside"]);
 
-function one({ select }: Context, finding: FindingEntry): HTMLElement {
+function one({ select }: Context, finding: FindingEntry): Virtual {
   const severe = SEVERE.has(finding.kind);
   return h(
     "li",
@@ -38,7 +38,7 @@ export function severity(rec: Context["rec"]): "" | "warn" | "err" {
 }
 
 /** One line about the worst finding, from where it can be looked at. */
-export function alarm(context: Context, open: () => void): HTMLElement | null {
+export function alarm(context: Context, open: () => void): Virtual | null {
   const worst = context.rec.header.view.findings.find((f) => SEVERE.has(f.kind));
   if (!worst) return null;
   const what = { nan: "NaN", inf: "An infinity" }[worst.kind];
@@ -57,7 +57,7 @@ export function findingsOf(context: Context, node: number | null): FindingEntry[
   return context.rec.header.view.findings.filter((f) => node === null || f.node === node);
 }
 
-export function findingsPane(context: Context, node: number | null): HTMLElement {
+export function findingsPane(context: Context, node: number | null): Virtual {
   const found = findingsOf(context, node);
   if (!found.length)
     return h(

@@ -1,5 +1,5 @@
 /** The rule of a share, as Python wrote it: in the user's names, and with the numbers of one entry. */
-import { h, m, type Child } from "../dom";
+import { h, m, Virtual, type Child } from "../virtual";
 import type { Recording } from "../wire";
 
 type Part = "left" | "rule" | "entry" | "worked" | "result";
@@ -9,20 +9,20 @@ const CLASS: Record<string, string> = { v: "tv-v", g: "tv-g" };
 /** Pieces as elements: the first character of each says what it is (t text, v value, g gradient), a capital one stands in an exponent. */
 export function runs(pieces: readonly string[]): Child[] {
   const out: Child[] = [];
-  let raised: Element | null = null;
+  let raised: Virtual | null = null;
   for (const piece of pieces) {
     const [kind = "t", text] = [piece[0], piece.slice(1)];
     const name = CLASS[kind.toLowerCase()];
     if (kind === kind.toLowerCase()) {
       // What closes behind a power stays with it when the line breaks.
       const closing = raised && !name ? (/^\S+/.exec(text)?.[0] ?? "") : "";
-      if (closing) (out.at(-1) as Element).append(closing);
+      if (closing) (out.at(-1) as Virtual).children.push(closing);
       raised = null;
       out.push(name ? h("span", { class: name }, text) : text.slice(closing.length));
       continue;
     }
     raised ??= powered(out);
-    raised.append(term(name, text));
+    raised.children.push(term(name, text));
   }
   return out;
 }
@@ -32,10 +32,10 @@ const term = (name: string | undefined, text: string) =>
   m("mtext", { class: name }, text.replace(/ ?([−+·/]) ?/g, "$1"));
 
 /** Set what stands last as the base of a power; gives the place of its exponent. */
-function powered(out: Child[]): Element {
+function powered(out: Child[]): Virtual {
   const last = out.pop() ?? "";
   let base = m("mrow");
-  if (last instanceof Element) base = term(last.className, last.textContent ?? "");
+  if (last instanceof Virtual) base = term(String(last.attributes["class"]), last.children.join(""));
   else {
     const text = String(last);
     const name = /[\w.\]…]*$|\)$/.exec(text)?.[0] || text.slice(-1);
@@ -49,8 +49,8 @@ function powered(out: Child[]): Element {
 
 const kept = new WeakMap<Recording, Record<Part, ArrayLike<number>>>();
 
-/** One part of a share's formula; null where there is none. */
-export function part(rec: Recording, share: number, name: Part): Child[] | null {
+/** One part of a share's formula as it travelled. */
+export function pieces(rec: Recording, share: number, name: Part): readonly string[] | undefined {
   const { formulas } = rec.header.view;
   let columns = kept.get(rec);
   if (!columns) {
@@ -64,8 +64,13 @@ export function part(rec: Recording, share: number, name: Part): Child[] | null 
     };
     kept.set(rec, columns);
   }
-  const pieces = formulas.lines[columns[name][share] ?? -1];
-  return pieces ? runs(pieces) : null;
+  return formulas.lines[columns[name][share] ?? -1];
+}
+
+/** One part of a share's formula; null where there is none. */
+export function part(rec: Recording, share: number, name: Part): Child[] | null {
+  const found = pieces(rec, share, name);
+  return found ? runs(found) : null;
 }
 
 /** The rule in names; of a trace with very many shares only the op's own words have travelled, in which g is the gradient of its result. */

@@ -2,8 +2,9 @@
 import { checkOf } from "../check";
 import { draw } from "../draw/draw";
 import { LIMIT, Tree, type Group } from "../draw/tree";
-import { attribute, h, replace } from "../dom";
+import { attribute, h } from "../dom";
 import { shortTitle } from "../step";
+import { h as v, patch } from "../virtual";
 import { badges } from "./badges";
 import type { Context, Pane } from "./context";
 import { legend } from "./legend";
@@ -101,7 +102,7 @@ export function graph(context: Context): GraphPane {
   const settle = () => {
     const hides = open.size < everything.size;
     beside.hidden = !hides;
-    if (!hides) replace(beside);
+    if (!hides) beside.replaceChildren();
   };
   const showNear = (focus: number[], step: number, slide: boolean) => {
     const needed = focus.filter((id) => id >= 0);
@@ -120,7 +121,7 @@ export function graph(context: Context): GraphPane {
         near.core = core;
       } else {
         near = { stage: new Stage(drawn), core };
-        replace(beside, near.stage.element);
+        beside.replaceChildren(near.stage.element);
       }
       near.stage.resize();
       near.stage.centre(near.stage.picture.of(needed[0] ?? -1));
@@ -138,7 +139,7 @@ export function graph(context: Context): GraphPane {
   // ---- the row above: where the node is, and what it can be asked for ----
 
   const action = (name: string, act: () => void, title: string) =>
-    h("button", { type: "button", class: "tv-chip-button", onclick: act, title }, name);
+    v("button", { type: "button", class: "tv-chip-button", onclick: act, title }, name);
   const list = () => {
     const id = pointed >= 0 ? pointed : context.shown();
     const { selected, breakpoints } = store.now;
@@ -150,20 +151,19 @@ export function graph(context: Context): GraphPane {
     listed = key;
     crumbs.hidden = !groups.length && selected === null;
     const title = shortTitle(rec, selected ?? id, 20);
-    replace(
-      crumbs,
+    patch(crumbs, [
       ...groups
         .slice(0, hidden ? groups.indexOf(hidden) : undefined)
         .slice(-4)
         .map((g) => action(`− ${g.label}`, () => turn(g, false), `Close ${g.label} (−)`)),
       hidden && action(`+ ${hidden.label}`, () => turn(hidden, true), `Open ${hidden.label} (+)`),
       hidden && action("step over", () => context.go(over(1)), "To the first step outside of it (o)"),
-      selected !== null && h("b", {}, title),
+      selected !== null && v("b", {}, title),
       selected !== null && action("◂ until", () => until(-1), `Back to the previous step of ${title} (Shift + U)`),
       selected !== null && action("until ▸", () => until(1), `On to the next step of ${title} (u)`),
       selected !== null &&
         action(stops ? "◆ stops here" : "◇ stop here", () => stopAt(selected), `Breakpoint at ${title} (b)`),
-    );
+    ]);
   };
   const stopAt = (id: number) => {
     const now = store.now.breakpoints;

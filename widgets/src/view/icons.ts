@@ -1,5 +1,5 @@
 /** The few icons, drawn as paths so that no font is needed. */
-import { s } from "../dom";
+import { s, type Virtual } from "../virtual";
 
 const PATHS = {
   first: "M3 3h2.4v12H3zM15 3v12L6.4 9z",
@@ -30,7 +30,7 @@ const STROKES = {
 
 export type Icon = keyof typeof PATHS | keyof typeof STROKES;
 
-export function icon(name: Icon): SVGSVGElement {
+export function icon(name: Icon): Virtual {
   const filled = name in PATHS;
   const d = filled ? PATHS[name as keyof typeof PATHS] : STROKES[name as keyof typeof STROKES];
   return s(
@@ -41,6 +41,6 @@ export function icon(name: Icon): SVGSVGElement {
 }
 
 /** The path of a stroked icon, centred on 0, for use inside another SVG. */
-export function glyph(name: keyof typeof STROKES, x: number, y: number): SVGGElement {
+export function glyph(name: keyof typeof STROKES, x: number, y: number): Virtual {
   return s("g", { transform: `translate(${x - 9},${y - 9})` }, s("path", { class: "tv-glyph", d: STROKES[name] }));
 }

@@ -1,15 +1,16 @@
 /** Everything about one node at one step, in six sections. */
 import { checkOf } from "../check";
-import { h, replace, type Child } from "../dom";
+import { h as element } from "../dom";
 import { number, shape } from "../format";
 import { expressionOf, shortTitle } from "../step";
+import { h, patch, type Child, type Virtual } from "../virtual";
 import { array, scaleBy } from "./cells";
 import { scaleChoice } from "./scale";
 import type { Context, Pane } from "./context";
 import { alarm, findingsOf, findingsPane, severity } from "./findings";
 import { changesBar } from "./changes";
 import { entries } from "./entries";
-import { entryBox } from "./entry";
+import { entryBox, look } from "./entry";
 import { ledger } from "./ledger";
 import { route } from "./route";
 import { pullRules, shareRule } from "./rule";
@@ -29,12 +30,12 @@ export function inspector(context: Context): Pane {
   const uid = Math.random().toString(36).slice(2, 8);
   const { memory } = context.session;
   let tab = (TABS.find((name) => name === memory.tab) ?? "Node") as Tab;
-  const panel = h("div", { class: "tv-panel", role: "tabpanel", id: `tv-panel-${uid}`, tabindex: "0" });
+  const panel = element("div", { class: "tv-panel", role: "tabpanel", id: `tv-panel-${uid}`, tabindex: "0" });
   let scrolled = 0;
   panel.addEventListener("scroll", () => (scrolled = panel.scrollTop), { passive: true });
   const tabs = TABS.map((name) => {
-    const extra = h("span", { class: "tv-count" });
-    const button = h(
+    const extra = element("span", { class: "tv-count" });
+    const button = element(
       "button",
       {
         type: "button",
@@ -69,7 +70,7 @@ export function inspector(context: Context): Pane {
     open(name);
     tabs.find((t) => t.name === name)?.button.focus();
   };
-  const element = h(
+  const whole = element(
     "div",
     { class: "tv-inspector" },
     h(
@@ -100,7 +101,7 @@ export function inspector(context: Context): Pane {
   };
 
   const pane: Pane = {
-    element,
+    element: whole,
     update() {
       const id = context.shown();
       const { step } = store.now;
@@ -133,8 +134,9 @@ export function inspector(context: Context): Pane {
       }
       const focused = panel.contains(document.activeElement) ? document.activeElement?.getAttribute("data-cell") : null;
       scaleBy(rec, memory.log);
-      replace(panel, ...content(id));
-      if (focused) panel.querySelector<HTMLElement>(`[data-cell="${focused}"]`)?.focus({ preventScroll: true });
+      patch(panel, content(id));
+      if (focused && document.activeElement?.getAttribute("data-cell") !== focused)
+        panel.querySelector<HTMLElement>(`[data-cell="${focused}"]`)?.focus({ preventScroll: true });
       // Reading a scroll position makes the browser lay the page out at once, so it is only done where somebody scrolled.
       if (scrolled > 0) panel.scrollTop = sameNode ? scrolled : 0;
     },
@@ -149,7 +151,7 @@ export function inspector(context: Context): Pane {
   return pane;
 }
 
-function heading(context: Context, id: number): HTMLElement {
+function heading(context: Context, id: number): Virtual {
   const { rec } = context;
   const node = rec.header.nodes[id];
   if (!node) return h("h2", {}, "No node");
@@ -202,16 +204,16 @@ function nodePane(context: Context, id: number): Child[] {
   const total = steps.total(id, step);
   const value = rec.array(node.value);
   const scalar = value?.size === 1;
-  const about = entryBox(context, id);
+  const see = look(context, id);
   const so =
     total && total.shares < node.shares.length ? `∂ so far, ${total.shares} of ${node.shares.length} shares` : "∂";
   // A single number stands in the heading and the ledger; that of a leaf is shown as one cell, since it can be changed.
   if (value && (!scalar || node.kind !== "op"))
-    parts.push(h("section", {}, entries(context, id, "value", value, "value", about.look)));
+    parts.push(h("section", { key: "value" }, entries(context, id, "value", value, "value", see)));
   if (!scalar && total?.array)
-    parts.push(h("section", {}, entries(context, id, "gradient", total.array, so, about.look)));
+    parts.push(h("section", { key: "gradient" }, entries(context, id, "gradient", total.array, so, see)));
   if (!scalar) parts.push(scaleChoice(context));
-  parts.push(about.element);
+  parts.push(entryBox(context, id));
   if (node.kind === "detached")
     parts.push(
       h("p", {}, `Cut from the graph by ${node.op === "detach" ? "detach()" : "no_grad"}: nothing flows further back.`),
@@ -248,7 +250,7 @@ function sent(context: Context, id: number): Child[] {
   return rules ? [rules] : [];
 }
 
-function leaf(context: Context, id: number): HTMLElement {
+function leaf(context: Context, id: number): Virtual {
   const { rec, store } = context;
   const [before, after] = [
     rec.array(rec.stepBefore[store.now.step] ?? -1),
@@ -265,7 +267,7 @@ function leaf(context: Context, id: number): HTMLElement {
   );
 }
 
-function sourcePane(context: Context): HTMLElement {
+function sourcePane(context: Context): Virtual {
   const { rec } = context;
   const id = sourceNode(context);
   const node = rec.header.nodes[id];

@@ -1,7 +1,7 @@
 /** The shares of a node in order of arrival, with the running sum. */
-import { h, s, type Child } from "../dom";
 import { axes } from "../format";
 import { shortTitle } from "../step";
+import { h, s, type Child, type Virtual } from "../virtual";
 import type { Context } from "./context";
 import { brief } from "./cells";
 import { shareButton } from "./changes";
@@ -12,7 +12,7 @@ const ALONE = 24; // letters of a row of numbers where no running sum stands bes
 const FEW = 6; // rows beside other things: of a node that is used more often, those around the step are shown
 
 /** At most `most` rows, those around the step. */
-export function ledger(context: Context, id: number, most = FEW): HTMLElement {
+export function ledger(context: Context, id: number, most = FEW): Virtual {
   const { rec, steps, store } = context;
   const { step } = store.now;
   const node = rec.header.nodes[id];
@@ -134,7 +134,7 @@ function notes(formula: Child[], summed: readonly number[], arrived: boolean): C
   ];
 }
 
-function fall(from: number, to: number, x: (v: number) => number): SVGSVGElement {
+function fall(from: number, to: number, x: (v: number) => number): Virtual {
   const [a, b] = [x(Math.min(from, to)), x(Math.max(from, to))];
   return s(
     "svg",

@@ -1,13 +1,13 @@
 /** Where a selecting op sent its gradient: the operand's cells, winners ringed with their fraction. */
 import { tint } from "../color";
-import { h, type Child } from "../dom";
 import { cells, count, fraction, shape } from "../format";
 import { shortTitle } from "../step";
+import { h, type Child, type Virtual } from "../virtual";
 import type { Recording } from "../wire";
 import { fits, grid, largest, picture } from "./cells";
 import { position } from "./formula";
 
-export function route(rec: Recording, share: number): HTMLElement {
+export function route(rec: Recording, share: number): Virtual {
   const target = rec.share.target[share] ?? -1;
   const weights = rec.array(rec.share.route[share] ?? -1);
   const sent = rec.array(rec.share.value[share] ?? -1);
@@ -52,21 +52,28 @@ function mask(
   weights: ArrayLike<number>,
   sent: ArrayLike<number>,
   sizes: readonly number[],
-): HTMLElement {
+): Virtual {
   const [rows, columns] = grid(sizes);
   const [values, gradients] = [cells(Array.from(operand)), cells(Array.from(sent))];
   const cell = (i: number) => {
     const [v, w, g] = [operand[i] ?? NaN, weights[i] ?? 0, sent[i] ?? 0];
     const odd = Number.isNaN(v) ? "nan" : Number.isFinite(v) ? null : v > 0 ? "inf" : "ninf";
-    const above = h("div", { class: "tv-above", "data-special": odd }, values[i] ?? "");
-    if (!odd) above.style.background = tint("value", v, largest(rec, "value"));
+    const above = h(
+      "div",
+      {
+        class: "tv-above",
+        "data-special": odd,
+        style: odd ? "" : `background: ${tint("value", v, largest(rec, "value"))}`,
+      },
+      values[i] ?? "",
+    );
+    const lit = w > 0 && Number.isFinite(g);
     const below = h(
       "div",
-      { class: "tv-below" },
+      { class: "tv-below", style: lit ? `background: ${tint("gradient", g, largest(rec, "gradient"))}` : "" },
       w > 0 && h("b", {}, fraction(w)),
       w > 0 ? h("span", { class: "tv-g" }, `∂${(gradients[i] ?? "").trim()}`) : h("span", { class: "tv-zero" }, "0"),
     );
-    if (w > 0 && Number.isFinite(g)) below.style.background = tint("gradient", g, largest(rec, "gradient"));
     return h("td", { "data-won": w > 0 ? "" : null, title: `${position(i, sizes)} weight ${w}` }, above, below);
   };
   return h(
@@ -87,9 +94,9 @@ function mask(
   );
 }
 
-function large(rec: Recording, share: number): HTMLElement {
+function large(rec: Recording, share: number): Virtual {
   const [weights, sent] = [rec.array(rec.share.route[share] ?? -1), rec.array(rec.share.value[share] ?? -1)];
-  const labelled = (word: string, element: HTMLElement | null) => h("figure", {}, element, h("figcaption", {}, word));
+  const labelled = (word: string, element: Virtual | null) => h("figure", {}, element, h("figcaption", {}, word));
   return h(
     "div",
     { class: "tv-side" },

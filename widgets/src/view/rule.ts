@@ -1,7 +1,7 @@
 /** The rule of the step: as a formula, and with the numbers of one entry put in. */
-import { h } from "../dom";
 import { axes } from "../format";
 import { shortTitle } from "../step";
+import { h, type Virtual } from "../virtual";
 import type { Recording } from "../wire";
 import { part, ruleOf, wrapped } from "./formula";
 
@@ -14,7 +14,7 @@ function left(rec: Recording, share: number) {
 }
 
 /** For one share. */
-export function shareRule(rec: Recording, share: number): HTMLElement {
+export function shareRule(rec: Recording, share: number): Virtual {
   const summed = rec.axes(share);
   const several = (rec.header.nodes[rec.share.target[share] ?? -1]?.shares.length ?? 0) > 1;
   const sum = summed.length
@@ -38,7 +38,7 @@ export function shareRule(rec: Recording, share: number): HTMLElement {
 }
 
 /** For a `pull`: what the op sends to each operand. */
-export function pullRules(rec: Recording, id: number): HTMLElement | null {
+export function pullRules(rec: Recording, id: number): Virtual | null {
   const node = rec.header.nodes[id];
   if (!node?.formulas.length) return null;
   const rows = node.inputs.flatMap((input, slot) => {

@@ -1,7 +1,7 @@
 /** The values a rule kept from the forward pass, how long each is needed, and what the pass holds at every step. */
-import { h, s } from "../dom";
 import { bytesOf, heldBy } from "../held";
 import { shortTitle } from "../step";
+import { h, s, type Virtual } from "../virtual";
 import type { Recording } from "../wire";
 import { array, fits } from "./cells";
 import type { Context } from "./context";
@@ -20,7 +20,7 @@ export function savedCount(context: Context): number {
   return savers(context).reduce((sum, id) => sum + Object.keys(context.rec.header.nodes[id]?.saved ?? {}).length, 0);
 }
 
-export function savedPane(context: Context): HTMLElement {
+export function savedPane(context: Context): Virtual {
   const { rec } = context;
   return h(
     "div",
@@ -108,7 +108,7 @@ function outlines(rec: Recording): { both: string; saved: string } {
 }
 
 /** Bytes held at every step, with the peak and where the pass is now. */
-function memory({ rec, store, go }: Context): HTMLElement {
+function memory({ rec, store, go }: Context): Virtual {
   const { saved, gradients, peak, peakStep } = heldBy(rec);
   const { step } = store.now;
   const { both, saved: below } = outlines(rec);

@@ -1,7 +1,7 @@
 /** The scale of the cells: what its colours and glyphs mean, and the choice between two. */
 import { DECADES, tint, type Kind } from "../color";
-import { h, type Child } from "../dom";
 import { MINUS, number } from "../format";
+import { h, type Child, type Virtual } from "../virtual";
 import { largest } from "./cells";
 import type { Context } from "./context";
 
@@ -13,16 +13,14 @@ function ramp(kind: Kind, top: number, log: boolean): Child[] {
     const value = log
       ? Math.sign(at) * top * 10 ** (-DECADES * (1 - Math.abs(at)))
       : (top * Math.sinh(at * Math.asinh(50))) / 50;
-    const box = h("i", { "aria-hidden": "true" });
-    box.style.background = tint(kind, value, top, log);
-    return box;
+    return h("i", { "aria-hidden": "true", style: `background: ${tint(kind, value, top, log)}` });
   });
 }
 
 /** The element of the scale that was drawn last, which most steps do not change. */
-const kept = new WeakMap<Context, { log: boolean; element: HTMLElement }>();
+const kept = new WeakMap<Context, { log: boolean; element: Virtual }>();
 
-export function scaleChoice(context: Context): HTMLElement {
+export function scaleChoice(context: Context): Virtual {
   const known = kept.get(context);
   const { log } = context.session.memory;
   if (known?.log === log) return known.element;
@@ -31,7 +29,7 @@ export function scaleChoice(context: Context): HTMLElement {
   return element;
 }
 
-function drawn({ rec, session }: Context): HTMLElement {
+function drawn({ rec, session }: Context): Virtual {
   const { memory } = session;
   const one = (kind: Kind, word: string) => {
     const top = largest(rec, kind);

@@ -1,7 +1,8 @@
 /** Part of an array that is too large to travel, asked of the kernel by a NumPy index. */
 import type { Kind } from "../color";
-import { h, replace } from "../dom";
 import { shape as written } from "../format";
+import type { Reply } from "../kernel";
+import { h, type Virtual } from "../virtual";
 import { counted, type ArrayView, type Recording } from "../wire";
 import { array } from "./cells";
 import type { Context } from "./context";
@@ -47,51 +48,63 @@ export function firstPart(shape: readonly number[]): string {
   return `[${parts.join(", ")}]`;
 }
 
+const arrived = new WeakMap<Reply, ArrayView>();
+
+/** The part that the kernel sent. */
+function sent(reply: Reply): ArrayView | null {
+  const { bytes, shape } = reply;
+  if (reply.error || !bytes || !shape) return null;
+  const known = arrived.get(reply);
+  if (known) return known;
+  const data = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8);
+  const stats = counted(data);
+  const made: ArrayView = { index: -1, dtype: "<f8", shape, size: data.length, data, picture: null, stats };
+  arrived.set(reply, made);
+  return made;
+}
+
 /** A field for the index, and below it what came. */
-export function slice(context: Context, kind: Kind, view: ArrayView, label: string): HTMLElement | null {
+export function slice(context: Context, kind: Kind, view: ArrayView, label: string): Virtual | null {
   const { rec, session } = context;
   const name = nameOf(rec, view.index);
   if (!name || !view.size) return null;
-  const came = h("div", { "aria-live": "polite" });
   const { parts } = session.memory;
-  const field = h("input", {
-    class: "tv-index",
-    type: "text",
-    spellcheck: "false",
-    value: parts.get(name)?.index ?? firstPart(view.shape),
-    "aria-label": `Part of ${label} ${written(view.shape)}`,
-  });
-  const show = async () => {
-    const index = field.value;
+  const { index, reply } = parts.get(name) ?? {}; // what was loaded stays, however often the pane is drawn
+  const show = async (at: Element) => {
+    const index = at.closest(".tv-slice")?.querySelector("input")?.value ?? "";
     const reply = await session.kernel.ask({ kind: "slice", name, index, changes: session.changes });
     parts.set(name, { index, reply });
-    put();
+    session.again();
   };
-  const put = () => {
-    const { index, reply } = parts.get(name) ?? {};
-    if (!reply) return;
-    if (reply.error || !reply.bytes || !reply.shape) {
-      replace(came, h("p", { class: "tv-message" }, reply.error ?? "The kernel sent nothing."));
-      return;
-    }
-    const data = new Float64Array(reply.bytes.buffer, reply.bytes.byteOffset, reply.bytes.byteLength / 8);
-    const part: ArrayView = {
-      index: -1,
-      dtype: "<f8",
-      shape: reply.shape,
-      size: data.length,
-      data,
-      picture: null,
-      stats: counted(data),
-    };
-    replace(came, array(rec, kind, part, `${label}${index}`));
-  };
-  put(); // what was loaded stays, however often the pane is drawn
-  field.addEventListener("keydown", (event) => {
-    event.stopPropagation();
-    if (event.key === "Enter") void show();
-    if (event.key === "Escape") field.blur();
-  });
-  const button = h("button", { type: "button", class: "tv-quiet", onclick: () => void show() }, "Show");
-  return h("div", { class: "tv-slice" }, h("span", { class: "tv-dim" }, "part "), field, button, came);
+  const part = reply && sent(reply);
+  return h(
+    "div",
+    { class: "tv-slice", key: name },
+    h("span", { class: "tv-dim" }, "part "),
+    h("input", {
+      class: "tv-index",
+      type: "text",
+      spellcheck: "false",
+      value: index ?? firstPart(view.shape),
+      "aria-label": `Part of ${label} ${written(view.shape)}`,
+      onkeydown(event: KeyboardEvent) {
+        event.stopPropagation();
+        const field = event.currentTarget as HTMLElement;
+        if (event.key === "Enter") void show(field);
+        if (event.key === "Escape") field.blur();
+      },
+    }),
+    h(
+      "button",
+      { type: "button", class: "tv-quiet", onclick: (event: Event) => void show(event.currentTarget as Element) },
+      "Show",
+    ),
+    h(
+      "div",
+      { "aria-live": "polite" },
+      part
+        ? array(rec, kind, part, `${label}${index}`)
+        : reply && h("p", { class: "tv-message" }, reply.error ?? "The kernel sent nothing."),
+    ),
+  );
 }

@@ -1,7 +1,8 @@
 /** The user's lines: the current one lit, the expression that made the node marked, and every expression a way to its nodes. */
-import { add, h, replace, type Child } from "../dom";
+import { h as element, text } from "../dom";
 import { until } from "../step";
 import type { SourceEntry } from "../trace";
+import { h, patch, type Child, type Virtual } from "../virtual";
 import type { Recording } from "../wire";
 import type { Context, Pane } from "./context";
 
@@ -115,8 +116,8 @@ function pieces(context: Context, k: number, line: string, file: string, current
     if (over) seen.add(over.index);
     if (!lit || lit.from > from || lit.to < to) out.push(child);
     else {
-      if (!mark.childNodes.length) out.push(mark);
-      add(mark, [child]);
+      if (!mark.children.length) out.push(mark);
+      mark.children.push(child);
     }
   });
   return out;
@@ -171,7 +172,7 @@ export function place(rec: Recording, id: number): string {
 }
 
 /** `count` known lines around a source, two before it where there are as many. */
-export function listing(context: Context, index: number, count: number, ahead = BEFORE): HTMLElement[] {
+export function listing(context: Context, index: number, count: number, ahead = BEFORE): Virtual[] {
   const source = context.rec.header.sources[index];
   if (!source) return [];
   const { lines } = textOf(context.rec, source.file);
@@ -200,13 +201,13 @@ export function sourceNode({ rec, steps, store }: Context): number {
 
 export function source(context: Context): Pane {
   const { rec } = context;
-  const head = h("div", { class: "tv-source-head" });
-  const body = h("div", { class: "tv-lines", tabindex: "-1" });
-  const element = h("div", { class: "tv-source", role: "group", "aria-label": "Source lines" }, head, body);
+  const head = element("div", { class: "tv-source-head" });
+  const body = element("div", { class: "tv-lines", tabindex: "-1" });
+  const strip = element("div", { class: "tv-source", role: "group", "aria-label": "Source lines" }, head, body);
   // As many lines as the longest text of this record has, up to four: the height never changes while stepping.
   const files = [...new Set(rec.header.sources.map((s) => s.file))];
   const rows = Math.min(LINES, Math.max(1, ...files.map((file) => linesOf(rec, file).size)));
-  element.style.height = `${rows * LINE + HEAD}px`;
+  strip.style.height = `${rows * LINE + HEAD}px`;
   let shown = -2;
   let width = 0;
   let moved = false;
@@ -219,17 +220,17 @@ export function source(context: Context): Pane {
     moved = from > 0;
   };
   return {
-    element,
+    element: strip,
     update() {
       const id = sourceNode(context);
       const index = rec.header.nodes[id]?.source ?? -1;
       const words = index >= 0 ? `Source · ${place(rec, id)}` : "Source · not known for this node";
-      if (head.textContent !== words) head.textContent = words;
+      text(head, words);
       if (index === shown) return;
       shown = index;
       // The focus stays in the code while somebody walks through it by keyboard.
       const focused = body.contains(document.activeElement) ? document.activeElement?.getAttribute("aria-label") : null;
-      replace(body, ...listing(context, index, rows));
+      patch(body, listing(context, index, rows));
       if (focused)
         [...body.querySelectorAll<HTMLElement>("[tabindex='0']")].find((e) => e.ariaLabel === focused)?.focus();
       reveal();

@@ -1,6 +1,6 @@
 /** The slider over all steps, with what is worth stopping at above it and the rules below. */
 import { checkOf } from "../check";
-import { attribute, h, replace, s } from "../dom";
+import { attribute, h, s } from "../dom";
 import { until, type Mark } from "../step";
 import type { Context, Pane } from "./context";
 import { told } from "../told";
@@ -95,7 +95,7 @@ export function timeline(context: Context): Pane {
     for (const k of points ? steps.breaks(store.now.breakpoints).slice(0, 400) : []) {
       parts.push(s("path", { class: "tv-point", d: `M${x(k).toFixed(1)},${TRACK + 7}l5,5l-5,5l-5,-5z` }));
     }
-    replace(svg, ...parts, handle);
+    svg.replaceChildren(...parts, handle);
     shown = -1;
   };
 

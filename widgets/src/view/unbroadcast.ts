@@ -1,16 +1,16 @@
 /** A share before and after its axes are summed, with the axes tinted. */
 import { tint } from "../color";
-import { h, s, type Child } from "../dom";
 import { axes, cells, shape } from "../format";
 import { shortTitle } from "../step";
+import { h, s, type Child, type Virtual } from "../virtual";
 import type { Recording } from "../wire";
-import { part } from "./formula";
+import { pieces } from "./formula";
 import { fits, grid, largest, array as shown } from "./cells";
 
 const [CELL, HEIGHT, GAP] = [56, 34, 6];
 
 /** The picture for one summed share; text for what is too large to draw. */
-export function unbroadcast(rec: Recording, share: number): HTMLElement {
+export function unbroadcast(rec: Recording, share: number): Virtual {
   const summed = rec.axes(share);
   const target = rec.share.target[share] ?? -1;
   const local = rec.array(rec.share.local[share] ?? -1);
@@ -43,12 +43,11 @@ export function unbroadcast(rec: Recording, share: number): HTMLElement {
 
 /** The flat position of the entry that the formula spells out. */
 function spelledOut(rec: Recording, share: number, shape: readonly number[]): number {
-  const words = (part(rec, share, "entry") ?? []).map((p) => (p instanceof Node ? p.textContent : p)).join("");
-  const at = (words.match(/\d+/g) ?? []).map(Number);
+  const at = (pieces(rec, share, "entry")?.join("").match(/\d+/g) ?? []).map(Number);
   return shape.reduce((flat, n, i) => flat * n + (at[i] ?? 0), 0);
 }
 
-function strips(rec: Recording, share: number, words: string): SVGSVGElement {
+function strips(rec: Recording, share: number, words: string): Virtual {
   const local = rec.array(rec.share.local[share] ?? -1);
   const value = rec.array(rec.share.value[share] ?? -1);
   if (!local?.data || !value?.data) return s("svg");
@@ -66,6 +65,7 @@ function strips(rec: Recording, share: number, words: string): SVGSVGElement {
   const parts: Child[] = [];
   const box = (x: number, y: number, w: number, v: number, word: string, first: boolean) => {
     const r = s("rect", {
+      style: Number.isFinite(v) ? `fill: ${tint("gradient", v, top)}` : "",
       class: `tv-cell${first ? " tv-first" : ""}`,
       x,
       y,
@@ -74,7 +74,6 @@ function strips(rec: Recording, share: number, words: string): SVGSVGElement {
       rx: 3,
       "data-special": Number.isNaN(v) ? "nan" : Number.isFinite(v) ? null : "inf",
     });
-    if (Number.isFinite(v)) r.style.fill = tint("gradient", v, top);
     parts.push(
       r,
       s(
@@ -202,7 +201,7 @@ function wrongly(axis: number, full: readonly number[], own: readonly number[]):
 }
 
 /** The broadcasting rule: shapes aligned from the right, the summed axes lit. */
-function ruler(rec: Recording, share: number): HTMLElement {
+function ruler(rec: Recording, share: number): Virtual {
   const summed = rec.axes(share);
   const target = rec.share.target[share] ?? -1;
   const consumer = rec.share.consumer[share] ?? -1;

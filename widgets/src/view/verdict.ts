@@ -1,8 +1,8 @@
 /** What finite differences say of a node, in a chip and as a table. */
 import { BAD, checkOf, WORST, type Row } from "../check";
-import { h, type Child } from "../dom";
 import { count, number } from "../format";
 import { shortTitle, specialOf } from "../step";
+import { h, type Child, type Virtual } from "../virtual";
 import type { Recording } from "../wire";
 import type { Context } from "./context";
 import { icon, type Icon } from "./icons";
@@ -29,7 +29,7 @@ function ownRule(rec: Recording, id: number): { slot: number; rows: Row[] }[] {
 const at = (row: Row) => (row.index ? ` at ${row.index}` : "");
 
 /** A chip for a node in whose value NaN or an infinity first appears; null for others, and where a share has more to say. */
-export function born({ rec, steps, store }: Context, id: number): HTMLElement | null {
+export function born({ rec, steps, store }: Context, id: number): Virtual | null {
   const node = rec.header.nodes[id];
   const value = rec.array(node?.value ?? -1);
   const here = specialOf(value);
@@ -43,7 +43,7 @@ export function born({ rec, steps, store }: Context, id: number): HTMLElement | 
 }
 
 /** One chip for a node at a step: of its whole gradient once all shares are in, of the share of the step before. */
-export function chip({ rec, steps, store }: Context, id: number): HTMLElement | null {
+export function chip({ rec, steps, store }: Context, id: number): Virtual | null {
   const { step, selected } = store.now;
   const node = rec.header.nodes[id];
   const total = steps.total(id, step);
@@ -93,7 +93,7 @@ export function sign(rec: Recording): string {
   return kind === "" ? "" : kind === "ok" ? "✓" : BAD.has(kind) ? "✕" : "?";
 }
 
-function rowsTable(label: string, rows: Row[]): HTMLElement {
+function rowsTable(label: string, rows: Row[]): Virtual {
   const order = [...rows].sort((a, b) => WORST.indexOf(a.verdict) - WORST.indexOf(b.verdict));
   const head = ["at", "analytic", "numeric", "error", "verdict"];
   const line = (r: Row) =>
@@ -122,7 +122,7 @@ function rowsTable(label: string, rows: Row[]): HTMLElement {
 }
 
 /** Every row that has to do with a node. */
-export function checkPane({ rec }: Context, id: number): HTMLElement {
+export function checkPane({ rec }: Context, id: number): Virtual {
   const { kind, note, progress } = checkOf(rec);
   const running = progress?.state === "running";
   if (!kind)
