@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import sys
 import weakref
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +46,7 @@ class Rare:
 
     def __init__(self) -> None:
         self.name: str | None = None
-        self.renamed: tuple[tuple[int, str | None], ...] = ()
+        self.renamed: list[tuple[int, str | None]] = []
         """The names it had before, each with the number up to which it held (numbers are those of nodes and passes)."""
         self.extras: tuple[Any, ...] = ()
         self.changed: Changed | None = None
@@ -115,7 +117,8 @@ class Node:
         """The name that it had when ``number`` was drawn: a record keeps its names, whenever it is first looked at."""
         if self.rare is None:
             return None
-        return next((before for until, before in self.rare.renamed if number < until), self.rare.name)
+        at = bisect_right(self.rare.renamed, number, key=itemgetter(0))
+        return self.rare.renamed[at][1] if at < len(self.rare.renamed) else self.rare.name
 
     @property
     def extras(self) -> tuple[Any, ...]:

@@ -243,7 +243,7 @@ class Tensor:
         rare = self._current().more()
         if rare.name == value:
             return
-        rare.renamed = (*rare.renamed, (new_uid(), rare.name))
+        rare.renamed.append((new_uid(), rare.name))
         rare.name = value
 
     @property

@@ -34,7 +34,13 @@ BACKWARD_REMEDIES = {
     "div": "The divisor is 0, or nearly. Keep it away from 0 before dividing.",
     "logsumexp": "A row that is -inf throughout has no softmax, which is the gradient here: leave at least one position of each row unmasked.",
 }
-UNTAKEN = "np.where selects after both branches have been computed, and 0 times infinity is NaN. Put a safe value into the operand first: safe = np.where(mask, x, 1.0), then np.where(mask, f(safe), other)."
+UNTAKEN = {
+    "where": "np.where selects after both branches have been computed, and 0 times infinity is NaN. Put a safe value into the operand first: safe = np.where(mask, x, 1.0), then np.where(mask, f(safe), other).",
+    "getitem": "An index selects after all elements have been computed, and 0 times infinity is NaN for those that it leaves out. Take the elements first and compute with them alone: f(x[i]) in place of f(x)[i].",
+    "maximum": "np.maximum selects after both operands have been computed, and 0 times infinity is NaN. Bound the operand instead of the result: f(np.maximum(x, low)) in place of np.maximum(f(x), f(low)).",
+    "minimum": "np.minimum selects after both operands have been computed, and 0 times infinity is NaN. Bound the operand instead of the result: f(np.minimum(x, high)) in place of np.minimum(f(x), f(high)).",
+}
+"""By the op that selected: what to do where something that was not chosen spoils the gradient all the same."""
 
 
 def nonfinite(data: TraceData) -> list[Finding]:
@@ -69,10 +75,30 @@ def _forward(data: TraceData, bad: list[bool]) -> Iterator[Finding]:
         made = ", ".join(f"{slot} = {_element(data.nodes[i].value, n.shape, at)}" for slot, i in zip(n.slots, n.inputs, strict=False))
         why = f"Born here: {n.op} gives {_told(n.value, nan)}; at {_place(at)} from {made}, while no operand is {'NaN' if nan else 'infinite'}.{_heirs(data, n)}"
         remedy = FORWARD_REMEDIES.get(n.op, "Keep the operand inside the domain of the op.")
-        if n.cotangent is not None and not np.any(n.cotangent[~np.isfinite(n.value)]) and _below_where(data, n):
-            why += " Nothing was chosen from these elements: the branch was not taken."
-            remedy = UNTAKEN
+        if kind == "inf" and _overflows(data, n, at):
+            remedy = f"No operand is infinite and none is at a pole: the result is larger than {n.dtype} can hold (about {float(np.finfo(n.dtype).max):.2g}). Make its operands smaller, or compute with logarithms{'' if n.dtype == 'float64' else ', or in float64'}."
+        chooser = _chooser(data, n)
+        if chooser and n.cotangent is not None and not np.any(n.cotangent[~np.isfinite(n.value)]):
+            why += f" Nothing was chosen from these elements: {_left_out(chooser)}."
+            remedy = UNTAKEN[chooser]
         yield finding(kind, "forward", n, why, remedy)
+
+
+_POLES = frozenset({"log", "log2", "log10", "log1p", "arctanh", "logsumexp"})
+"""Ops that are infinite at the end of their domain, and too flat to grow so large elsewhere."""
+
+
+def _overflows(data: TraceData, n: TraceNode, at: Index) -> bool:
+    """Whether a result is infinite because it is too large, and there is no better advice for this op."""
+    if n.op in _POLES or n.op == "exp":
+        return False
+    zero = {"div": 1, "reciprocal": 0, "pow": 0}.get(n.op)
+    if zero is None:
+        return True
+    try:
+        return bool(np.broadcast_to(data.nodes[n.inputs[zero]].value, n.shape)[at] != 0)
+    except (ValueError, IndexError):
+        return False
 
 
 def _reaching(data: TraceData, bad: list[bool]) -> set[int]:
@@ -125,8 +151,8 @@ def _born(data: TraceData, share: Share) -> Kind | None:
     if g is None:
         return None
     nan = bool(np.isnan(share.local).any())
-    # NaN among the saved values was born in forward, and is reported there
-    if any(np.isnan(v).any() for v in consumer.saved.values() if v.dtype.kind == "f"):
+    # NaN among the saved values, or in the result, was born in forward, and is reported there
+    if any(np.isnan(v).any() for v in (*consumer.saved.values(), consumer.value) if v.dtype.kind == "f"):
         return None
     if nan:
         return None if np.isnan(g).any() else "nan"
@@ -152,20 +178,26 @@ def _share_finding(data: TraceData, share: Share, kind: Kind) -> Finding:
     held = f" (its operand is {_element(target.value, share.local.shape, at)} there)" if not culprits else ""
     why = f"Born here: what arrives at {_place(at)} is g = {g}, and {formula}{saved} gives {'NaN' if kind == 'nan' else _element(share.local, share.local.shape, at)}{held}."
     remedy = BACKWARD_REMEDIES.get(n.op, "Keep the operand away from the point where the slope of the op is infinite.")
-    if kind == "nan" and g == "0" and _below_where(data, n):
-        why += " Nothing was chosen from this element: the branch was not taken."
-        remedy = UNTAKEN
+    chooser = _chooser(data, n)
+    if chooser and kind == "nan" and g in ("0", "-0"):
+        why += f" Nothing was chosen from this element: {_left_out(chooser)}."
+        remedy = UNTAKEN[chooser]
     return finding(kind, "backward", n, why, remedy)
 
 
-def _below_where(data: TraceData, n: TraceNode) -> bool:
-    """Whether a selection lies between the node and the root, a few ops up at most."""
+def _chooser(data: TraceData, n: TraceNode) -> str:
+    """The op that selects between the node and the root, a few ops up at most; empty where there is none."""
     ids = [n.id]
     for _ in range(8):
         ids = [s.consumer for i in ids for s in data.nodes[i].shares][:16]
-        if any(data.nodes[i].op in ("where", "maximum", "minimum", "getitem", "index") for i in ids):
-            return True
-    return False
+        for i in ids:
+            if data.nodes[i].op in UNTAKEN:
+                return data.nodes[i].op
+    return ""
+
+
+def _left_out(chooser: str) -> str:
+    return "the branch was not taken" if chooser == "where" else f"the {chooser} behind it left it out"
 
 
 def _heirs(data: TraceData, n: TraceNode) -> str:

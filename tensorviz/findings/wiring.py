@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorviz.checks.outside import writers
 from tensorviz.findings import Finding, finding
-from tensorviz.trace import TraceData, TraceNode
+from tensorviz.trace import Array, TraceData, TraceNode
 
 
 def wiring(data: TraceData) -> list[Finding]:
@@ -41,12 +41,13 @@ def double_broadcast(data: TraceData) -> Iterator[Finding]:
                 x, y = data.nodes[n.inputs[i]], data.nodes[n.inputs[j]]
                 why = f"{x.title} has shape {a} and {y.title} has shape {b}: both are broadcast, to {grown}, so every number of one meets every number of the other ({np.prod(grown):,} pairs instead of {np.prod(a):,})."
                 wide = x if len(a) > len(b) else y
+                shaped = f"{wide.title}.reshape({_squeezed(a)!r})" if wide.name else f".reshape({_squeezed(a)!r}) on the result of {wide.op}"
                 yield finding(
                     "double-broadcast",
                     "forward",
                     n,
                     why,
-                    f"Bring them to one shape first, e.g. {wide.title if wide.name else 'the first'}.reshape({_squeezed(a)!r}), or index with [:, None] and [None, :] if all pairs are meant.",
+                    f"Bring them to one shape first, e.g. {shaped}, or index with [:, None] and [None, :] if all pairs are meant.",
                 )
 
 
@@ -89,7 +90,8 @@ def no_gradient(data: TraceData) -> Iterator[Finding]:
             where = f", in line {n.source.line}" if n.source else ""
             why = f"{', '.join(lost)} require{'s' if len(lost) == 1 else ''} a gradient and got none: the path is cut at {n.op}{where}."
             cure = "Compute this outside of no_grad" if n.op == "no_grad" else "Leave out detach() on this path"
-            yield finding("no-gradient", "backward", n, why, f"{cure}, or do not ask for the gradient.")
+            meant = f"If the cut is meant, as for a target network, say so once: {lost[0]}.requires_grad = False{'' if len(lost) == 1 else ', and so for each'}."
+            yield finding("no-gradient", "backward", n, why, f"{cure}. {meant}")
 
 
 def read_out(data: TraceData) -> Iterator[Finding]:
@@ -140,10 +142,18 @@ def _writer(data: TraceData, n: TraceNode, user: TraceNode) -> str:
 
 
 def stale_grad(data: TraceData) -> Iterator[Finding]:
-    """Leaves whose ``.grad`` still held an earlier pass's gradient, to which this one was added."""
+    """Leaves whose ``.grad`` still held an earlier pass's gradient, to which this one was added.
+
+    A leaf that was given other numbers while the graph was built is there twice, once with each; what the first left is of this pass.
+    """
+    left: dict[str, list[Array]] = {}
     for step in data.steps:
-        if step.kind == "leaf" and step.before is not None and np.any(step.before):
-            n = data.nodes[step.node]
+        if step.kind != "leaf" or step.after is None:
+            continue
+        n = data.nodes[step.node]
+        own = any(np.array_equal(step.before, a) for a in left.get(n.title, ())) if step.before is not None else False
+        left.setdefault(n.title, []).append(step.after)
+        if step.before is not None and np.any(step.before) and not own:
             old = float(np.linalg.norm(step.before.astype(float).ravel()))
             new = float(np.linalg.norm(n.cotangent.astype(float).ravel())) if n.cotangent is not None else 0.0
             why = f"{n.title}.grad was not empty before this pass: it held an earlier gradient (norm {old:.4g}), and this pass's (norm {new:.4g}) was added to it."

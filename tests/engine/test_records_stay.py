@@ -27,6 +27,16 @@ def test_a_tensor_renamed_after_backward_keeps_its_name_in_the_record():
     assert second.node("later still").shape == (2,)
 
 
+def test_names_that_change_all_the_time_are_each_that_of_its_pass():
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    traces = []
+    for k in range(2_000):  # a copy of all earlier names at every change would take as long as a thousand passes
+        x.name = "even" if k % 2 == 0 else "odd"
+        if k % 500 < 2:
+            traces.append((x * 2.0).sum().backward())
+    assert [t.nodes[0].name for t in traces] == ["even", "odd"] * 4
+
+
 def test_a_record_can_be_pickled_and_copied_before_anybody_looked_at_it():
     x = tv.tensor([1.0, 2.0], requires_grad=True, name="x")
     again = pickle.loads(pickle.dumps((x * x).sum().backward()))

@@ -50,6 +50,35 @@ def test_a_nan_of_an_untaken_branch_that_was_born_in_forward_is_reported_there()
     assert "not taken" in finding.why
 
 
+def test_a_nan_of_what_an_index_left_out_is_told_with_a_remedy_for_indices():
+    scores = tv.tensor([[800.0, 0.0, -800.0]], requires_grad=True)
+    finding = next(f for f in (-np.log(tv.softmax(scores))[0, 0]).backward().findings() if f.phase == "backward")
+    assert (finding.kind, finding.op) == ("nan", "log")
+    assert "getitem behind it left it out" in finding.why and "f(x[i])" in finding.remedy and "np.where" not in finding.remedy
+
+
+@pytest.mark.parametrize(
+    ("y", "op"),
+    [
+        (lambda x: x**2, "pow"),
+        (lambda x: x * np.float32(1e20), "mul"),
+        (lambda x: np.square(x), "square"),
+        (lambda x: x / np.float32(1e-20), "div"),
+        (lambda x: (x * np.float32(1e8)) @ np.array([1.0, 1.0], np.float32), "matmul"),
+    ],
+)
+def test_a_number_too_large_for_its_dtype_is_told_from_a_pole(y, op):
+    x = tv.tensor(np.array([3e30, 3e30], dtype=np.float32), requires_grad=True)
+    finding, _ = first(y(x).sum())
+    assert (finding.kind, finding.phase, finding.op) == ("inf", "forward", op)
+    assert "larger than float32 can hold (about 3.4e+38)" in finding.remedy and "float64" in finding.remedy
+
+
+def test_what_is_nan_in_forward_is_not_told_again_in_backward():
+    finding, found = first((leaf(-1.0, 1.0) ** 0.5).sum())
+    assert (finding.kind, finding.phase, finding.op) == ("nan", "forward", "pow") and len(found) == 1
+
+
 def test_an_overflow_comes_before_the_nan_that_it_causes():
     x = leaf(800.0, 1.0)
     _, found = first(np.log(np.exp(x)).sum())

@@ -60,6 +60,33 @@ def test_a_stale_gradient_of_a_models_parameter_is_the_optimizers_to_clear():
     assert len(remedies) == 1 and remedies.pop().startswith("Call optimizer.zero_grad() (or model.zero_grad()) before backward")
 
 
+def test_a_leaf_that_got_other_numbers_while_the_graph_was_built_has_no_stale_gradient_of_its_own():
+    w = tv.tensor([1.0, 2.0], requires_grad=True, name="w")
+    early = (w * 3.0).sum()
+    w.data = np.array([5.0, 6.0])
+    loss = early + (w * w).sum()
+    assert kinds(loss.backward()) == []
+    assert w.grad.tolist() == [13.0, 15.0]
+    again = loss.backward().findings()
+    assert [(f.kind, "norm 19.85" in f.why) for f in again] == [("stale-grad", True)]
+
+
+def test_a_target_network_says_once_that_its_cut_is_meant():
+    q, target = (tv.tensor([[0.3, -0.2], [0.1, 0.4]], requires_grad=True, name=name) for name in ("q", "target"))
+    state = np.array([[1.0, 2.0]])
+
+    def loss():
+        q.zero_grad()
+        with tv.no_grad():
+            aim = np.tanh(state @ target).max()
+        return ((np.tanh(state @ q).max() - aim) ** 2).backward()
+
+    (finding,) = loss().findings()
+    assert finding.kind == "no-gradient" and "target.requires_grad = False" in finding.remedy
+    target.requires_grad = False
+    assert loss().findings() == []
+
+
 def test_no_stale_gradient_after_zero_grad():
     w = tv.tensor([1.0, 2.0], requires_grad=True)
     (w * w).sum().backward()
