@@ -11,6 +11,7 @@ import numpy as np
 
 from tensorviz.engine.graph import OURS, Node
 from tensorviz.engine.threads import Local
+from tensorviz.errors import NoRuleError
 
 LARGEST = 16
 """Elements up to which what is read out is remembered: buffers are filled by numbers or short rows."""
@@ -33,6 +34,47 @@ class _Local(Local):
 
 
 _local = _Local()
+
+
+_LOOKING = ("ndim", "shape", "size")
+"""Functions of NumPy that look at an array and take nothing out of it."""
+
+
+def refuse(what: str, dtype: Any) -> None:
+    """Raise where a Tensor is made an array by NumPy's own Python code, which asked nobody: the caller never sees that its gradient is lost.
+
+    The caller is the user: what another library (one that draws, say) reads out goes nowhere.
+    """
+    frame: Any = sys._getframe(2)
+    module, function = frame.f_globals.get("__name__", ""), None
+    if not module.startswith("numpy.") or module.startswith("numpy.testing") or frame.f_code.co_name in _LOOKING:
+        if dtype is None or np.dtype(dtype) != object:
+            return
+        raise NoRuleError(
+            f"an array of objects would take {what}, which requires a gradient, out of the graph; write the function in NumPy calls, which work on whole arrays, or give it x.numpy()"
+        )
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("numpy."):
+        function, frame = frame.f_code.co_qualname, frame.f_back
+    if frame is not None and frame.f_code.co_filename.startswith(_LIBRARIES) and not OURS[frame.f_globals.get("__name__")]:
+        return
+    if module.startswith("numpy.ma"):
+        raise NoRuleError(
+            f"numpy.ma would take {what}, which requires a gradient, out of the graph; select with np.where(mask, other, x), or give it x.numpy()"
+        )
+    advice = _ADVICE.get(str(function), "put lists of Tensors together with tv.stack or tv.concatenate")
+    raise NoRuleError(
+        f"NumPy's {function} makes plain arrays of what it is given, which would take {what}, which requires a gradient, out of the graph; {advice}, or give it x.numpy() where no gradient is meant"
+    )
+
+
+_LIBRARIES = np.__file__.rpartition("numpy")[0]
+"""Where libraries are installed."""
+_ADVICE = {
+    "AxisConcatenator.__getitem__": "write np.concatenate for np.r_ and np.column_stack for np.c_",
+    "vectorize.__call__": "write the function in NumPy calls, which work on whole arrays, in place of np.vectorize",
+    "ndenumerate.__init__": "loop over np.ndindex(x.shape)",
+}
+"""What to do instead, by the function of NumPy that was called."""
 
 
 def left(node: Node, recorded: bool) -> None:

@@ -61,8 +61,9 @@ class EigenValues(Op):
     examples = staticmethod(_symmetric)
 
     @staticmethod
-    def forward(a: Any) -> Any:
-        values, vectors = np.linalg.eigh((a + np.swapaxes(a, -1, -2)) / 2)
+    def forward(a: Any, UPLO: Any = "L") -> Any:
+        # both triangles are the same here; which of them LAPACK is given decides the signs of the vectors
+        values, vectors = np.linalg.eigh((a + np.swapaxes(a, -1, -2)) / 2, UPLO)
         return values, (vectors,)
 
 
@@ -80,8 +81,9 @@ class EigenVectors(Op):
     examples = staticmethod(_symmetric)
 
     @staticmethod
-    def forward(a: Any) -> Any:
-        values, vectors = np.linalg.eigh((a + np.swapaxes(a, -1, -2)) / 2)
+    def forward(a: Any, UPLO: Any = "L") -> Any:
+        # both triangles are the same here; which of them LAPACK is given decides the signs of the vectors
+        values, vectors = np.linalg.eigh((a + np.swapaxes(a, -1, -2)) / 2, UPLO)
         return vectors, (values,)
 
     @staticmethod
@@ -120,7 +122,8 @@ def eigh(a: Any, UPLO: str = "L") -> Eigh:
     """
     one_of("eigh", "UPLO", UPLO, ("L", "U"))
     a = _square("eigh", a)
-    return Eigh(apply(REGISTRY["eigvalsh"], (a,), {}), apply(REGISTRY["eigenvectors"], (a,), {}))
+    given = {} if UPLO == "L" else {"UPLO": UPLO}
+    return Eigh(apply(REGISTRY["eigvalsh"], (a,), given), apply(REGISTRY["eigenvectors"], (a,), given))
 
 
 @expose(numpy=[np.linalg.eigvalsh])

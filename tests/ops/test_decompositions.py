@@ -97,3 +97,11 @@ def test_what_is_no_matrix_is_refused_with_its_shape(f):
 def test_the_shortcut_for_symmetric_matrices_is_refused(f):
     with pytest.raises(DTypeError, match="hermitian"):
         f(leaf(np.eye(2)), hermitian=True)
+
+
+@pytest.mark.parametrize("triangle", ["L", "U"])
+def test_eigenvectors_have_numpys_signs_whichever_triangle_is_named(triangle):
+    m = np.random.default_rng(1).normal(size=(4, 4))
+    a = m @ m.T
+    for mine, theirs in zip(np.linalg.eigh(tv.tensor(a), triangle), np.linalg.eigh(a, triangle), strict=True):
+        np.testing.assert_allclose(mine.numpy(), theirs, atol=1e-14)
