@@ -38,8 +38,9 @@ STEP_KINDS: tuple[StepKind, ...] = ("seed", "pull", "unbroadcast", "accumulate",
 """A step's kind travels as its position in this tuple."""
 _KIND = {kind: k for k, kind in enumerate(STEP_KINDS)}
 
-_SINGLE = frozenset(map(np.dtype, ("f8", "f4", "i8", "i4", "?")))
-"""Dtypes of single numbers that are packed together: those that every reader has."""
+_SINGLE = frozenset("dflqi?")
+"""Characters of the dtypes whose single numbers are packed together: those that every reader has."""
+_F8 = np.dtype(np.float64)
 
 Positions = npt.NDArray[np.int32]
 """Of arrays in the table, -1 for none."""
@@ -263,24 +264,33 @@ class Packer:
 
     def arrays(self, arrays: Sequence[Array | None]) -> Positions:
         """The positions of many arrays. Single numbers are looked at together, however many there are."""
-        each = {id(a): a for a in arrays}
-        singles: dict[tuple[np.dtype[Any], tuple[int, ...]], list[Array]] = {}
-        at: dict[int, int] = {}
-        for i, a in each.items():
-            if a is not None and a.size == 1 and a.dtype in _SINGLE:
-                singles.setdefault((a.dtype, a.shape), []).append(a)
+        ids = np.fromiter(map(id, arrays), np.uint64, len(arrays))
+        _, first, where = np.unique(ids, return_index=True, return_inverse=True)
+        order = np.argsort(first)  # as they come by: neighbours in the record are neighbours in the table
+        each = [arrays[k] for k in first[order]]
+        singles: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+        at = np.empty(len(each), np.int32)
+        plain = singles.setdefault(("d", ()), [])
+        for k, a in enumerate(each):
+            if a is not None and a.ndim == 0 and a.dtype is _F8:
+                plain.append(k)
+            elif a is not None and a.size == 1 and a.dtype.isnative and a.dtype.char in _SINGLE:
+                singles.setdefault((a.dtype.char, a.shape), []).append(k)
             else:
-                at[i] = self.array(a)
-        for some in singles.values():
-            at.update(zip(map(id, some), self._numbers(some), strict=True))
-        return np.fromiter(map(at.__getitem__, map(id, arrays)), np.int32, len(arrays))
+                at[k] = self.array(a)
+        for some in filter(None, singles.values()):
+            at[some] = self._numbers([each[k] for k in some])
+        rank = np.empty_like(order)
+        rank[order] = np.arange(order.size)
+        return at[rank[where.reshape(-1)]]
 
-    def _numbers(self, arrays: Sequence[Array]) -> list[int]:
+    def _numbers(self, arrays: Sequence[Any]) -> Positions:
         """The positions of arrays of one number each, all of one dtype and shape."""
         dtype, shape = arrays[0].dtype, arrays[0].shape
-        bits = np.array(arrays, dtype).reshape(-1).view(f"u{dtype.itemsize}")
+        numbers = np.fromiter(arrays, dtype, len(arrays)) if not shape else np.array(arrays, dtype).reshape(-1)
+        bits = numbers.view(f"u{dtype.itemsize}")
         distinct, first, where = np.unique(bits, return_index=True, return_inverse=True)
-        order = np.argsort(first)  # as they come by: neighbours in the record are neighbours in the table
+        order = np.argsort(first)
         rank = np.empty_like(order)
         rank[order] = np.arange(order.size)
         kind = self._kind(dtype)
@@ -293,8 +303,7 @@ class Packer:
         wide[:, : dtype.itemsize] = distinct[order][fresh, None].view(np.uint8)
         start, row = self.raw(wide.tobytes()), (kind, self._shapes.setdefault(shape, len(self._shapes)))
         self._rows += [(*row, start + _ALIGN * k) for k in range(fresh.size)]
-        listed: list[int] = known[rank[where.reshape(-1)]].tolist()
-        return listed
+        return known[rank[where.reshape(-1)]].astype(np.int32)
 
     def _kind(self, dtype: np.dtype[Any]) -> int:
         kind = self._codes.get(dtype)

@@ -77,19 +77,24 @@ class Pass:
     def _build(self) -> TraceData:
         nodes, ids = self.order()
         names = _names(nodes, self.names, self.number)
-        received: dict[int, list[Share]] = {}
+        values = [read_only(n.value) for n in nodes]
+        received: list[list[Share]] = [[] for _ in nodes]
         totals: dict[int, Any] = {}
-        steps: list[tuple[Any, ...]] = []
+        shown: dict[int, Array] = {}
+        """The totals as the record holds them."""
+        steps: list[Step] = []
         for root, seed in zip(self.roots, self.seeds or [], strict=self.seeds is not None):
             i = ids[root]
             before = totals.get(i)
             totals[i] = seed if before is None else before + seed
-            steps.append(("seed", i, None, optional_array(before), read_only(totals[i])))
+            earlier, shown[i] = shown.get(i), read_only(totals[i])
+            steps.append(Step("seed", i, None, earlier, shown[i], ""))
         for node, shares in zip(self.ops, self.pulled, strict=self.complete):
             if not shares:
                 continue
             consumer = ids[node]
-            steps.append(("pull", consumer, None, None, None))
+            steps.append(Step("pull", consumer, None, None, None, ""))
+            routed = node.op is not None and bool(node.op.routes)
             again: tuple[Any, ...] | None = None
             for slot, local in enumerate(shares):
                 if local is None:
@@ -102,90 +107,48 @@ class Pass:
                     local = again[slot]
                 inp = node.inputs[slot]
                 target = ids[inp]
-                shape = inp.value.shape
-                local = read_only(local)
                 axes: tuple[int, ...] = ()
-                value = local
-                if local.shape != shape:
-                    axes = grown_axes(local.shape, shape)
-                    value = unbroadcast(local, shape) if kept is None else kept
-                if value.dtype != inp.value.dtype:
-                    value = value.astype(inp.value.dtype)
-                value = read_only(value)
+                sent = value = local
+                if type(local) is not np.float64 or type(inp.value) is not np.float64:  # a number for a number is as it should be
+                    shape = inp.value.shape
+                    sent = value = read_only(local)
+                    if sent.shape != shape:
+                        axes = grown_axes(sent.shape, shape)
+                        value = unbroadcast(sent, shape) if kept is None else kept
+                    if value.dtype != inp.value.dtype:
+                        value = value.astype(inp.value.dtype)
+                arrived = read_only(value)
                 before = totals.get(target)
-                total = value if before is None else before + value
-                totals[target] = total
-                share = Share(consumer, slot, target, local, axes, value, read_only(total), route(node, slot))
-                received.setdefault(target, []).append(share)
+                if before is None:
+                    earlier, totals[target], total = None, value, arrived
+                else:
+                    earlier = shown[target]
+                    totals[target] = value = before + value
+                    total = read_only(value)
+                shown[target] = total
+                share = Share(
+                    *(consumer, slot, target, arrived if sent is local and not axes else read_only(sent), axes, arrived, total),
+                    route(node, slot) if routed else None,
+                )
+                received[target].append(share)
                 if axes:
-                    steps.append(("unbroadcast", target, share, None, None))
-                steps.append(("accumulate", target, share, optional_array(before), share.total))
+                    steps.append(Step("unbroadcast", target, share, None, None, ""))
+                steps.append(Step("accumulate", target, share, earlier, total, ""))
         written: set[int] = set()
         for node, held in self.writes:
             i = ids[node]
             if i in written:
                 continue  # an unchanged version of a leaf that had its step: the total is that of both
             written.add(i)
-            total = totals[i]
-            steps.append(("leaf", i, None, held, read_only(total if held is None else held + total)))
-        built = tuple(self._node(n, i, ids, names, received.get(i, []), totals.get(i)) for i, n in enumerate(nodes))
+            steps.append(Step("leaf", i, None, held, shown[i] if held is None else read_only(held + totals[i]), ""))
+        make = _Maker(self, ids, names, values)
+        built = tuple([make(n, i, tuple(received[i]), shown.get(i)) for i, n in enumerate(nodes)])
         return TraceData(
             nodes=built,
-            steps=tuple(Step(kind, i, share, before, after, "") for kind, i, share, before, after in steps),
+            steps=tuple(steps),
             roots=tuple(ids[r] for r in self.roots),
             complete=self.complete,
             sources=_sources(nodes, built),
-        )
-
-    def _node(self, node: Node, i: int, ids: dict[Node, int], names: dict[int, str], shares: list[Share], cotangent: Any) -> TraceNode:
-        op = node.op
-        rare = node.rare
-        kind: NodeKind = "op"
-        cut = severed = None
-        if op is None:
-            kind = "constant" if not node.requires_grad else "leaf" if rare is None or rare.path is None else "parameter"
-            if node.params:
-                kind = "detached"
-                severed = rare.cut if rare is not None else None
-                origin = severed.origin() if severed is not None and severed.origin is not None else None
-                cut = ids.get(origin) if origin is not None else None
-        name = {"leaf": "leaf", "parameter": "leaf", "constant": "constant", "detached": "detach"}.get(kind) or op.name  # type: ignore[union-attr]
-        if node.params.get("no_grad"):
-            name = "no_grad"
-        saved = op.saved(node) if op is not None and node.requires_grad else {}
-        value = read_only(node.value)
-        return TraceNode(
-            id=i,
-            op=name,
-            label=(op.label or op.name) if op is not None else str(node.params.get("made_by", name)),
-            name=names.get(i),
-            inputs=tuple(ids[n] for n in node.inputs),
-            params=dict(node.params) if op is not None else {},
-            shape=tuple(value.shape),
-            dtype=_dtype_name(value.dtype),
-            value=value,
-            saved={k: read_only(v) for k, (v, _) in saved.items()},
-            kind=kind,
-            requires_grad=node.requires_grad,
-            scope=node.scope,
-            source=source_of(node) if severed is None or node.requires_grad else locate(severed.code, severed.lasti),
-            slots=tuple(op.slot_name(j) for j in range(len(node.inputs))) if op is not None else (),
-            formulas=tuple(op.formula(j) for j in range(len(node.inputs))) if op is not None and op.differentiable else (),
-            word=op.word if op is not None else "",
-            weak=type(node.value) in (int, float, bool),
-            saved_from={k: slot for k, (_, slot) in saved.items() if slot >= -1},
-            uid=node.uid,
-            shares=tuple(shares),
-            cotangent=optional_array(cotangent),
-            cut=cut,
-            behind=self._behind(severed)
-            if severed is not None and not node.requires_grad
-            else self._read_out(node)
-            if kind == "constant" and self.exits
-            else (),
-            changed=rare is not None
-            and rare.original is not None
-            and (not same_bits(rare.original, node.value) if self.written is None else node.uid in self.written),
         )
 
     def _read_out(self, node: Node) -> tuple[str, ...]:
@@ -215,6 +178,116 @@ class Pass:
     def _reached(self) -> frozenset[int]:
         """The uids of what a rule could send a share to."""
         return frozenset([n.uid for node in self.ops for n in node.inputs])
+
+
+class _Maker:
+    """Makes the nodes of one record; what those of one op or one line have in common is found once."""
+
+    def __init__(self, record: Pass, ids: dict[Node, int], names: dict[int, str], values: list[Array]) -> None:
+        self.record, self.ids, self.names, self.values = record, ids, names, values
+        self._ops: dict[tuple[Op, int], tuple[str, tuple[str, ...], tuple[str, ...]]] = {}
+        self._places: dict[tuple[int, int], Source | None] = {}
+
+    def __call__(self, node: Node, i: int, shares: tuple[Share, ...], cotangent: Array | None) -> TraceNode:
+        op, ids, values = node.op, self.ids, self.values
+        if op is None:
+            return self._given(node, i, shares, cotangent)
+        label, slots, formulas = self._of(op, len(node.inputs))
+        saved, saved_from = {}, {}
+        if node.requires_grad:
+            for name, (value, slot) in op.saved(node).items():
+                if slot >= -1:
+                    saved[name], saved_from[name] = values[i if slot < 0 else ids[node.inputs[slot]]], slot
+                else:
+                    saved[name] = read_only(value)
+        value = values[i]
+        return TraceNode(
+            id=i,
+            op=op.name,
+            label=label,
+            name=self.names.get(i),
+            inputs=tuple([ids[n] for n in node.inputs]),
+            params=dict(node.params) if node.params else {},
+            shape=value.shape,
+            dtype=_dtype_name(value.dtype),
+            value=value,
+            saved=saved,
+            kind="op",
+            requires_grad=node.requires_grad,
+            scope=node.scope,
+            source=self._source(node),
+            slots=slots,
+            formulas=formulas,
+            word=op.word,
+            weak=type(node.value) in (int, float, bool),
+            saved_from=saved_from,
+            uid=node.uid,
+            shares=shares,
+            cotangent=cotangent,
+            changed=self._changed(node),
+        )
+
+    def _of(self, op: Op, arity: int) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+        """Label, slots and formulas."""
+        found = self._ops.get((op, arity))
+        if found is None:
+            slots = tuple(map(op.slot_name, range(arity)))
+            found = self._ops[op, arity] = (op.label or op.name, slots, tuple(map(op.formula, range(arity))) if op.differentiable else ())
+        return found
+
+    def _source(self, node: Node) -> Source | None:
+        key = (id(node.code), node.lasti)
+        if key not in self._places:
+            self._places[key] = source_of(node)
+        return self._places[key]
+
+    def _changed(self, node: Node) -> bool:
+        rare = node.rare
+        if rare is None or rare.original is None:
+            return False
+        return not same_bits(rare.original, node.value) if self.record.written is None else node.uid in self.record.written
+
+    def _given(self, node: Node, i: int, shares: tuple[Share, ...], cotangent: Array | None) -> TraceNode:
+        """A node that is no result: a leaf, a parameter, a constant, or what a graph was cut at."""
+        rare, value = node.rare, self.values[i]
+        kind: NodeKind = "constant" if not node.requires_grad else "leaf" if rare is None or rare.path is None else "parameter"
+        cut = severed = None
+        if node.params:
+            kind = "detached"
+            severed = rare.cut if rare is not None else None
+            origin = severed.origin() if severed is not None and severed.origin is not None else None
+            cut = self.ids.get(origin) if origin is not None else None
+        name = {"leaf": "leaf", "parameter": "leaf", "constant": "constant", "detached": "detach"}[kind]
+        if node.params.get("no_grad"):
+            name = "no_grad"
+        behind: tuple[str, ...] = ()
+        if severed is not None and not node.requires_grad:
+            behind = self.record._behind(severed)
+        elif kind == "constant" and self.record.exits:
+            behind = self.record._read_out(node)
+        return TraceNode(
+            id=i,
+            op=name,
+            label=str(node.params.get("made_by", name)),
+            name=self.names.get(i),
+            inputs=tuple([self.ids[n] for n in node.inputs]),
+            params={},
+            shape=value.shape,
+            dtype=_dtype_name(value.dtype),
+            value=value,
+            saved={},
+            kind=kind,
+            requires_grad=node.requires_grad,
+            scope=node.scope,
+            source=self._source(node) if severed is None or node.requires_grad else locate(severed.code, severed.lasti),
+            weak=type(node.value) in (int, float, bool),
+            uid=node.uid,
+            shares=shares,
+            cotangent=cotangent,
+            cut=cut,
+            behind=behind,
+            changed=self._changed(node),
+        )
 
 
 def forward_only(roots: Sequence[Tensor], frame: FrameType | None) -> TraceData:
@@ -270,6 +343,9 @@ _dtype_name = lru_cache(str)
 def read_only(value: Any) -> Array:
     """Any value of the engine as a read-only array."""
     array = np.asarray(value)
+    if type(value) is np.float64:  # nobody else has the array that was just made
+        array.setflags(write=False)
+        return array
     if array.flags.writeable:
         array = array.view()
         array.flags.writeable = False

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
+from tensorviz.bulk import norms as _norms
 from tensorviz.findings import Finding, finding
 from tensorviz.findings.zeros import zeros
 from tensorviz.trace import Array, TraceData, TraceNode
@@ -35,11 +37,6 @@ def flow(data: TraceData) -> list[Finding]:
     off = list(dead(data))
     found = [*off, *zeros(data, frozenset([f.node for f in off if f.node is not None]))]
     return [*found, *saturated(data), *norms(data), *cancellation(data), *tie(data)]
-
-
-def _norm(value: Array) -> float:
-    flat = value.astype(float).ravel()
-    return float(np.linalg.norm(flat)) if np.isfinite(flat).all() else np.nan
 
 
 def _rectifies(data: TraceData, n: TraceNode) -> TraceNode | None:
@@ -142,16 +139,17 @@ def saturated(data: TraceData) -> Iterator[Finding]:
 
 def norms(data: TraceData) -> Iterator[Finding]:
     """The norm of the gradient along the deepest path, where it falls or rises a millionfold over many ops."""
-    path = _deepest(data)
-    sizes = [(n, size) for n in path if n.cotangent is not None and np.isfinite(size := _norm(n.cotangent)) and size > 0]
+    path = [(n, n.cotangent) for n in _deepest(data) if n.cotangent is not None]
+    found = _norms([g for _, g in path]).tolist()
+    sizes = [(n, size) for (n, _), size in zip(path, found, strict=True) if np.isfinite(size) and size > 0]
     if len(sizes) <= STEPS:
         return
     logs = np.log([size for _, size in sizes])
     for sign, kind in ((-1.0, "vanishing"), (1.0, "exploding")):
-        found = _trend(sign * logs)
-        if found is None:
+        way = _trend(sign * logs)
+        if way is None:
             continue
-        start, end = found
+        start, end = way
         first, last = sizes[start], sizes[end]
         factor = float(np.exp((logs[end] - logs[start]) / max(1, end - start)))
         why = f"Over {end - start} ops the norm of the gradient goes from {first[1]:.3g} at {first[0].title} to {last[1]:.3g} at {last[0].title}: by {factor:.3g} per op."
@@ -201,12 +199,13 @@ def _deepest(data: TraceData) -> list[TraceNode]:
 def cancellation(data: TraceData) -> Iterator[Finding]:
     """Forks whose shares are each large and whose sum is not: digits are lost, or the node has no effect."""
     top = max([float(np.max(np.abs(data.nodes[r].value), initial=0.0)) for r in data.roots], default=0.0)
-    for n in data.nodes:
-        if len(n.shares) < 2 or n.cotangent is None or n.op in ("max", "min", "amax", "amin"):
-            continue  # a shift by the maximum has no effect by design
-        parts = sum(_norm(s.value) for s in n.shares)
-        total = _norm(n.cotangent)
-        limit = RATIO if n.cotangent.dtype.itemsize >= 8 else 1e-3
+    # a shift by the maximum has no effect by design
+    forks = [(n, n.cotangent) for n in data.nodes if len(n.shares) > 1 and n.cotangent is not None and n.op not in ("max", "min", "amax", "amin")]
+    sent: Iterator[float] = iter(_norms([s.value for n, _ in forks for s in n.shares]).tolist())
+    totals = _norms([g for _, g in forks]).tolist()
+    for (n, cotangent), total in zip(forks, totals, strict=True):
+        parts = sum(islice(sent, len(n.shares)))
+        limit = RATIO if cotangent.dtype.itemsize >= 8 else 1e-3
         if n.kind != "op" and parts * float(np.max(np.abs(n.value), initial=0.0)) <= LARGE * top:
             continue  # where a loss is least, what its terms want of a parameter cancels: that is what least means
         if np.isfinite(parts) and parts > 0 and total < limit * parts:

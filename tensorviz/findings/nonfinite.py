@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from tensorviz.bulk import finite
 from tensorviz.findings import Finding, Kind, finding
 from tensorviz.trace import Array, Share, TraceData, TraceNode
 
@@ -45,9 +46,9 @@ UNTAKEN = {
 
 def nonfinite(data: TraceData) -> list[Finding]:
     """NaN and inf that reach the root or a gradient, at the nodes where they were born, forward first."""
-    bad = [not _finite(n.value) for n in data.nodes]
-    spoilt = [n.cotangent is not None and not _finite(n.cotangent) for n in data.nodes]
-    if not any(spoilt) and not any(bad[r] for r in data.roots):
+    bad: list[bool] = (~finite([n.value for n in data.nodes])).tolist()
+    spoilt = not finite([n.cotangent for n in data.nodes if n.cotangent is not None]).all()
+    if not spoilt and not any(bad[r] for r in data.roots):
         return []  # an infinity that stays inside (a mask of -inf before a softmax) is meant
     forward = list(_forward(data, bad))
     # an infinity in the data is often meant (a mask); what an op made of it comes first

@@ -25,6 +25,8 @@ def double_broadcast(data: TraceData) -> Iterator[Finding]:
         if n.kind != "op" or len(n.inputs) < 2:
             continue
         shapes = [data.nodes[i].shape for i in n.inputs]
+        if shapes.count(shapes[0]) == len(shapes):
+            continue
         for i, a in enumerate(shapes):
             for j in range(i + 1, len(shapes)):
                 b = shapes[j]

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from tensorviz.bulk import finite
 from tensorviz.trace import Array, Trace, TraceNode
 from tensorviz.views.scale import is_finite
 
@@ -59,6 +60,8 @@ def _births(trace: Trace) -> list[tuple[int, Birth]]:
 def born_backward(nodes: Sequence[TraceNode]) -> dict[int, list[tuple[Strange, str]]]:
     """Per node whose rule made NaN or an infinity of something better: what, and the share that holds it as ``"consumer:slot"``."""
     edges: dict[int, list[tuple[Strange, str]]] = {}
+    if finite([share.local for node in nodes for share in node.shares]).all():
+        return edges
     for node in nodes:
         for share in node.shares:
             sent = strange(share.local)

@@ -68,31 +68,25 @@ class Captions:
     def __init__(self, data: TraceData) -> None:
         self._data = data
         self.given = bool(data.steps) and bool(data.steps[0].caption)
-        """The steps have their sentences (a loaded trace, one with a bug)."""
+        """The steps have their sentences (of a pass with a bug, or a graph of a gradient)."""
+        self._pulls: dict[tuple[Any, ...], str] = {}
 
     @cached_property
-    def _place(self) -> dict[int, int]:
-        """Per share (its id) which of its target's it is, from 1."""
-        return {id(share): k for node in self._data.nodes for k, share in enumerate(node.shares, 1)}
-
-    @cached_property
-    def _arrivals(self) -> dict[int, int]:
-        """Per step which of its node's shares it brings, where that is not the share's own place."""
-        arrived: dict[int, int] = {}
-        odd: dict[int, int] = {}
+    def _arrived(self) -> dict[int, int]:
+        """Per step that adds a share how many its node has then."""
+        counts: dict[int, int] = {}
+        found = {}
         for k, step in enumerate(self._data.steps):
             if step.kind == "accumulate":
-                arrived[step.node] = count = arrived.get(step.node, 0) + 1
-                if self._place.get(id(step.share)) != count:
-                    odd[k] = count
-        return odd
+                found[k] = counts[step.node] = counts.get(step.node, 0) + 1
+        return found
 
     @cached_property
     def _sent(self) -> dict[int, list[int]]:
         """Whom each rule sends shares to, once for each."""
         sent: dict[int, list[int]] = {}
         for step in self._data.steps:
-            if step.share is not None and step.kind == "accumulate":
+            if step.kind == "accumulate" and step.share is not None:
                 sent.setdefault(step.share.consumer, []).append(step.node)
         return sent
 
@@ -115,8 +109,8 @@ class Captions:
             assert step.share is not None
             return self._accumulate(k, node, step.share)
         if step.kind == "pull":
-            born = _worst_of(self._born.get(step.node, ()))
-            return self._pull(node) + (f" {_STRANGE[born]} is born here." if born else "")
+            born = self._born.get(step.node)
+            return self._pull(node) + (f" {_STRANGE[_worst_of(born)]} is born here." if born else "")
         if step.kind == "seed":
             return _seed(node, step)
         if step.kind == "leaf":
@@ -129,22 +123,18 @@ class Captions:
         step = self._data.steps[k]
         if self.given:
             return step.caption
-        return fill(self.template(k), self._data, step, self._arrived(k))
-
-    def _arrived(self, k: int) -> int:
-        return self._arrivals.get(k) or self._place.get(id(self._data.steps[k].share), 0)
+        return fill(self.template(k), self._data, step, self._arrived.get(k, 0))
 
     def _pull(self, node: TraceNode) -> str:
-        sent = self._sent.get(node.id, ())
-        gate, name = _gate(node), self.titles[node.id]
-        what = plain(f"{gate} {node.word}" if node.word else gate)
-        start = f"The rule of {{node}} runs: {what}" if name != gate else f"{what[0].upper()}{what[1:]}"
-        if not sent:
-            return f"{start}; no operand needs a share."
-        receivers = Counter(sent)
-        if len(receivers) == 1:
-            return f"{start}; {'a share goes' if len(sent) == 1 else f'{_number(len(sent))} shares go'} to {plain(self.titles[sent[0]])}."
-        return f"{start}; shares go to {plain(_listed([self.titles[i] + (f' ({_number(n)})' if n > 1 else '') for i, n in receivers.items()]))}."
+        sent, titles = self._sent.get(node.id, ()), self.titles
+        if len(sent) > 2:
+            return _pull(node, sent, titles)
+        # rules of one gate that send to nodes of the same names have one sentence
+        key = (node.label, node.op, node.word, titles[node.id] == _gate(node), len(set(sent)), *[titles[i] for i in sent])
+        found = self._pulls.get(key)
+        if found is None:
+            found = self._pulls[key] = _pull(node, sent, titles)
+        return found
 
     def _accumulate(self, k: int, node: TraceNode, share: Share) -> str:
         count = len(node.shares)
@@ -156,9 +146,8 @@ class Captions:
             holds = _holds(share.value)
             return f"{{node}} receives its only share{', {value},' if value else ''} from {{sender}}{f', with {holds},' if holds else ','} so ∂{{symbol}} is complete{': {total}' if total else ''}."
         used = _COUNTS[count] if count < len(_COUNTS) else f"{fmt.count(count)} times"
-        arrived = self._arrived(k)
-        odd = k in self._arrivals
-        which = _ORDINALS[arrived - 1] if arrived <= len(_ORDINALS) else f"number {fmt.count(arrived)}" if odd else "number {arrived}"
+        arrived = self._arrived[k]
+        which = _ORDINALS[arrived - 1] if arrived <= len(_ORDINALS) else "number {arrived}"
         makes = " makes ∂{symbol} = {total}" if share.total.size == 1 else f" brings ‖∂{{symbol}}‖ to {fmt.number(fmt.norm(share.total))}"
         given = f"the {which}, {{value}} from {{sender}}," if share.value.size == 1 else f"the {which}, from {{sender}},"
         return f"{{node}} is used {used}, so its shares add: {given}{makes}{'.' if arrived < count else '; all are in.'}"
@@ -255,6 +244,18 @@ def fill(template: str, data: TraceData, step: Step, arrived: int = 0) -> str:
         return _value(getattr(share, name))
 
     return _FIELD.sub(field, template)
+
+
+def _pull(node: TraceNode, sent: Sequence[int], titles: Sequence[str]) -> str:
+    gate, name = _gate(node), titles[node.id]
+    what = plain(f"{gate} {node.word}" if node.word else gate)
+    start = f"The rule of {{node}} runs: {what}" if name != gate else f"{what[0].upper()}{what[1:]}"
+    if not sent:
+        return f"{start}; no operand needs a share."
+    receivers = Counter(sent)
+    if len(receivers) == 1:
+        return f"{start}; {'a share goes' if len(sent) == 1 else f'{_number(len(sent))} shares go'} to {plain(titles[sent[0]])}."
+    return f"{start}; shares go to {plain(_listed([titles[i] + (f' ({_number(n)})' if n > 1 else '') for i, n in receivers.items()]))}."
 
 
 def _seed(node: TraceNode, step: Step) -> str:

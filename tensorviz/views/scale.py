@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tensorviz.bulk import together
 from tensorviz.trace import Array, Trace
 from tensorviz.views.palette import Scale
 
@@ -52,10 +53,13 @@ def largest_of(arrays: Sequence[Array]) -> float:
 
 def _look(arrays: Sequence[Array]) -> tuple[float, bool]:
     """The largest finite magnitude, and whether everything is finite."""
-    usable = [array for array in arrays if array.dtype.kind in "fiub"]
-    small = [array.ravel() for array in usable if array.size <= _SMALL]
-    found = [_largest(np.concatenate(small))] if small else []
-    found += [_largest(array) for array in usable if array.size > _SMALL]
+    which, entries, _ = together(arrays)
+    looked = set(which)
+    rest = [a for k, a in enumerate(arrays) if k not in looked and a.dtype.kind in "fiub"] if len(which) < len(arrays) else []
+    small = [array.ravel() for array in rest if array.size <= _SMALL]
+    found = [_largest(entries)]
+    found += [_largest(np.concatenate(small))] if small else []
+    found += [_largest(array) for array in rest if array.size > _SMALL]
     return max((most for most, _ in found), default=0.0), all(whole for _, whole in found)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -203,23 +203,24 @@ def downsample(a: Array, side: int = PICTURE_SIDE) -> Array:
         return table.astype(np.float32)
 
 
-def _arrays(data: TraceData) -> Iterator[Array]:
-    for n in data.nodes:
-        yield n.value
-        yield from n.saved.values()
-        if n.cotangent is not None:
-            yield n.cotangent
-        for s in n.shares:
-            yield from (s.local, s.value, s.total)
-            if s.route is not None:
-                yield s.route
+def _arrays(data: TraceData) -> list[Array]:
+    """Every array that the nodes and their shares hold, each once."""
+    shares = [s for n in data.nodes for s in n.shares]
+    held: list[list[Array | None]] = [
+        [n.value for n in data.nodes],
+        [a for n in data.nodes for a in n.saved.values()],
+        [n.cotangent for n in data.nodes],
+        *([getattr(s, part) for s in shares] for part in ("local", "value", "total", "route")),
+    ]
+    return [a for a in {id(a): a for some in held for a in some}.values() if a is not None]
 
 
 def _limits(data: TraceData) -> tuple[int, int]:
     """How large an array may be to travel in full, and how fine the pictures of the others are."""
-    seen = {id(a): a for a in _arrays(data)}.values()
-    cap = next((c for c in (FULL_CAP, 256, 64) if sum(a.nbytes for a in seen if a.size <= c) <= FULL_BUDGET), 16)
-    large = sum(a.size > cap for a in seen)
+    seen = _arrays(data)
+    sizes, held = np.array([a.size for a in seen]), np.array([a.nbytes for a in seen])
+    cap = next((c for c in (FULL_CAP, 256, 64) if held[sizes <= c].sum() <= FULL_BUDGET), 16)
+    large = int((sizes > cap).sum())
     side = PICTURE_SIDE if not large else int(min(PICTURE_SIDE, max(4, math.sqrt(PICTURE_BUDGET / 4 / large))))
     return cap, side
 

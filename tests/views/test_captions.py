@@ -115,7 +115,6 @@ def test_the_steps_are_a_tuple_whose_sentences_are_made_when_they_are_looked_at(
     assert steps == tuple(steps)
     assert steps.index(rest[1]) == 2
     assert [s.caption for s in pickle.loads(pickle.dumps(steps))] == [s.caption for s in steps]
-    assert len(trace.captions.__dict__["_place"]) == 2  # what a look needs is found once
 
 
 def test_a_sentence_is_a_template_filled_with_what_the_row_says_and_names_stay_text() -> None:
