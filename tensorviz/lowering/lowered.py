@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from os import PathLike
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +15,13 @@ from tensorviz.engine.backward import backward
 from tensorviz.engine.graph import user_frame
 from tensorviz.engine.record import forward_only
 from tensorviz.engine.tensor import Tensor
-from tensorviz.errors import GraphError, NodeLookupError
+from tensorviz.errors import GraphError, NodeLookupError, OptionTypeError
 from tensorviz.primitives import Counts, GradGraph, grad_graph, recompute_counts
 from tensorviz.primitives.captions import within
 from tensorviz.trace import Array, Source, Trace, TraceData
+
+if TYPE_CHECKING:
+    from tensorviz.widgets.pair import Pair
 
 
 class Lowered:
@@ -104,8 +108,8 @@ class Lowered:
         return found
 
     def grad_graph(self, gradient: Any = None) -> GradGraph:
-        """The backward pass as a graph of primitives of its own; see :func:`tensorviz.primitives.grad_graph`."""
-        graph = grad_graph(self.root, gradient, frame=user_frame(2))
+        """The backward pass as a graph of primitives of its own; see :func:`tensorviz.primitives.grad_graph`. Several roots take a list of seeds."""
+        graph = grad_graph(self.root if len(self.roots) == 1 else self.roots, gradient, frame=user_frame(2))
         graph.origin = lambda node: self._sources.get(node.uid)
         graph.texts = self.original.sources
         return graph
@@ -115,9 +119,11 @@ class Lowered:
         frame: FrameType | None = user_frame(2)
         if not backward:
             return recompute_counts(*self.roots, frame=frame)
-        if gradient is None and self.root.size != 1:
-            gradient = np.ones(self.root.shape)
-        return grad_graph(self.root, gradient, frame=frame).counts()
+        if len(self.roots) == 1:
+            gradient = [gradient]
+        gradients = [None] * len(self.roots) if gradient is None else gradient
+        ones = [np.ones(root.shape) if g is None else g for root, g in zip(self.roots, gradients, strict=True)]
+        return grad_graph(self.roots, ones, frame=frame).counts()
 
     # ---- to look at ------------------------------------------------------------------------------------------
 
@@ -145,9 +151,42 @@ class Lowered:
 
         return draw(self.trace or self.trace_of_forward)
 
-    def show(self, **options: Any) -> Any:
-        """The stepper on the pass through the primitives; :meth:`backward` runs first if it has not."""
-        return (self.trace or self.backward()).show(**options)
+    def show(self, *, step: int = 0, theme: str = "auto", alone: bool = False, **options: Any) -> Any:
+        """The original pass and the one through the primitives in two linked steppers; :meth:`backward` runs first if it has not.
+
+        The original's pass starts with the same seed: where it has not run with that, it is made again from the record, and no Tensor is touched.
+        ``step`` is a position in the original pass. ``alone``: the primitives in a stepper of their own, with the options of :meth:`Trace.show`.
+        """
+        trace = self._ran()
+        if alone:
+            return trace.show(step=step, theme=theme, **options)
+        if options:
+            raise OptionTypeError(f"show: two linked steppers take step= and theme=, got {', '.join(options)}; alone=True takes them all")
+        return self._beside(trace, step, theme)
+
+    def to_html(self, path: str | PathLike[str] | None = None, *, step: int = 0, theme: str = "auto") -> str:
+        """What :meth:`show` opens, as one page that needs no kernel and no network; also written to ``path`` if given."""
+        page: str = self._beside(self._ran(), step, theme).to_html(path)
+        return page
+
+    def _ran(self) -> Trace:
+        """The pass through the primitives; made with the seeds of the original where it has not been."""
+        if self.trace is not None:
+            return self.trace
+        seeds = {s.node: s.after for s in self.original.data.steps if s.kind == "seed"}
+        gradients = (
+            [seeds.pop(i, None if root.size == 1 else np.zeros(root.shape)) for i, root in zip(self.original.roots, self.roots, strict=True)]
+            if seeds
+            else None
+        )
+        return self.backward(gradients[0] if gradients is not None and len(gradients) == 1 else gradients)
+
+    def _beside(self, trace: Trace, step: int, theme: str) -> Pair:
+        from tensorviz.lowering.beside import lined_up, seeded
+
+        after = {s.node: s.after for s in trace.data.steps if s.kind == "seed"}
+        original = seeded(self.original, [np.asarray(after[trace.node(root).id]) for root in self.roots])
+        return original.beside(trace, steps=lined_up(original, trace, self.links), names=("as you wrote it", "in primitives"), step=step, theme=theme)
 
     def __repr__(self) -> str:
         before = sum(n.kind == "op" for n in self.original.nodes)
@@ -155,9 +194,12 @@ class Lowered:
         return f"Lowered graph: {before} op{'' if before == 1 else 's'} written as {after} primitive{'' if after == 1 else 's'}"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """Both pictures, the original above; text alone where ``tv.set_display`` asks for no pictures."""
+        """Both pictures, the original above, and after :meth:`backward` both steppers; text alone where ``tv.set_display`` asks for no pictures."""
         told = f"{self!r}\n{self.table()}"
-        if set(self.original._repr_mimebundle_(include, exclude)) == {"text/plain"}:
+        kinds = set((self.trace or self.original)._repr_mimebundle_(include, exclude))
+        if self.trace is not None and "text/html" in kinds:
+            return {**self._beside(self.trace, 0, "auto")._repr_mimebundle_(), "text/plain": told}
+        if kinds == {"text/plain"}:
             return {"text/plain": told}
         lowered = self.draw().to_svg()
         rows = (("as you wrote it", self.original.to_svg()), ("in primitives", lowered))

@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorviz import primitives as p
 from tensorviz.engine.op import REGISTRY, apply
-from tensorviz.lowering.pieces import average, back, constant, count, divided, each, expanded, front, greatest, product, reshaped, total
+from tensorviz.lowering.pieces import average, back, block, constant, count, divided, each, expanded, front, greatest, product, reshaped, total
 from tensorviz.lowering.rules import RULES, lowering
 
 
@@ -134,7 +134,7 @@ def _logsumexp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return found if keepdims else reshaped(found, tuple([n for i, n in enumerate(a.shape) if i not in each(axis, a.ndim)]))
 
 
-# ---- running sums and products ----------------------------------------------------------------------------------
+# ---- running sums, extremes and products ----------------------------------------------------------------------------------
 
 
 def _running(a: Any, axis: int | None, fill: float) -> tuple[Any, int]:
@@ -153,6 +153,19 @@ def _running(a: Any, axis: int | None, fill: float) -> tuple[Any, int]:
 def _cumsum(a: Any, axis: int | None = None) -> Any:
     rows, to = _running(a, axis, 0)
     return back(p.reduce(rows), to)
+
+
+@lowering("cummax")
+def _cummax(a: Any, axis: int = 0) -> Any:
+    rows = front(a, axis % a.ndim)
+    if not rows.shape[0]:
+        return a
+    return back(p.stack(*[p.reduce(block(rows, 0, 0, k + 1), "max") for k in range(rows.shape[0])]), axis % a.ndim)
+
+
+@lowering("cummin")
+def _cummin(a: Any, axis: int = 0) -> Any:
+    return p.neg(_cummax(p.neg(a), axis))
 
 
 @lowering("cumprod")

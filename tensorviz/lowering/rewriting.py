@@ -31,7 +31,8 @@ def lower(y: Tensor | Trace, *, keep: bool | Collection[str] = False, stage: Any
     ``keep``: True keeps an op that has no lowering as it is; names of ops keep those. ``stage``: Tensors, names or ids of values of the
     original, or True for all results; those are computed once and kept, which is what recompute counts are about.
 
-    Returns a :class:`Lowered`: ``.root``, ``.backward()``, ``.trace``, ``.nodes`` (what each original node became), ``.grad_graph()``, ``.counts()``.
+    Returns a :class:`Lowered`: ``.root``, ``.backward()``, ``.trace``, ``.nodes`` (what each original node became), ``.grad_graph()``, ``.counts()``,
+    ``.show()`` (both passes, stepped together). Linear algebra (``inv``, ``solve``, ``det``, decompositions) has no lowering.
     Raises :class:`LoweringError` for an op without a lowering; it names the node, the line and the ops that have one.
 
     >>> import tensorviz as tv

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
@@ -22,10 +24,11 @@ from tensorviz.primitives.graph import GradGraph, GradStep
 from tensorviz.primitives.movement import gathered
 
 
-def grad_graph(y: Tensor, gradient: Any = None, *, frame: FrameType | None = None) -> GradGraph:
+def grad_graph(y: Tensor | Sequence[Tensor], gradient: Any = None, *, frame: FrameType | None = None) -> GradGraph:
     """The backward pass from ``y`` as a graph of its own, in which every primitive that a rule runs is a node.
 
-    ``gradient``: the seed, in y's shape; may be left out where y has one element (then 1). ``.grad`` of the leaves is left alone: what the
+    ``gradient``: the seed, in y's shape; may be left out where y has one element (then 1). Several roots take a list of seeds, as
+    :func:`tensorviz.backward` does. ``.grad`` of the leaves is left alone: what the
     graph holds are Tensors, so that ``backward`` goes through them too. Of a graph of primitives every node is a primitive (``.ops`` lists
     them); other ops contribute what their rules call, and the axes along which an operand was broadcast are summed by permute, reduce and reshape.
     Raises GraphError for a Tensor without a graph, SeedError for a seed of another shape.
@@ -40,29 +43,41 @@ def grad_graph(y: Tensor, gradient: Any = None, *, frame: FrameType | None = Non
     >>> print(graph.steps[1].caption)
     Rule of expand for b: permute takes the axes in the order (0, 2, 1, 3): (5, 3, 4, 1) becomes (5, 4, 3, 1).
     """
-    if not isinstance(y, Tensor):
-        raise GraphError(f"grad_graph takes the Tensor to start backward from, got {type(y).__name__}")
-    root = y._current()
-    if not root.requires_grad:
+    several = not isinstance(y, Tensor)
+    roots = [y] if isinstance(y, Tensor) else list(y) if isinstance(y, (list, tuple)) else []
+    if not roots or not all(isinstance(root, Tensor) for root in roots):
+        raise GraphError(f"grad_graph takes the Tensor to start backward from, or a list of them, got {shown(y)}")
+    gradients = [gradient] if not several else [None] * len(roots) if gradient is None else gradient
+    if not isinstance(gradients, (list, tuple, np.ndarray)) or len(gradients) != len(roots):
+        raise SeedError(
+            f"grad_graph of {len(roots)} Tensors takes a list of as many seeds (None for one with a single element), got {shown(gradient)}"
+        )
+    starts = [root._current() for root in roots]
+    if not all(start.requires_grad for start in starts):
         raise GraphError(
             "grad_graph: this Tensor has no graph, because nothing that it depends on requires a gradient. Make the leaves with requires_grad=True"
         )
     names = names_in(frame if frame is not None else user_frame(2))
-    title = root.name or names.get(root.uid, "")
+    totals: dict[Node, Tensor] = {}
+    seeds = []
     with enable_grad():
-        seed = _seed(y, gradient)
-        seed.name = f"∂{title}" if title else "seed"
-        ops, leaves = reachable([root])
+        for root, start, given in zip(roots, starts, gradients, strict=True):
+            seed = _seed(root, given)
+            title = start.name or names.get(start.uid, "")
+            seed.name = f"∂{title}" if title else "seed"
+            seeds.append(seed)
+            totals[start] = add(totals[start], seed) if start in totals else seed
+        ops, leaves = reachable(list(totals))
         if tensors.changes.any:
             refuse_stale(ops)
         leaves.sort(key=lambda n: n.uid)
-        totals: dict[Node, Tensor] = {root: seed}
-        steps = [step for node in ops if node in totals for step in _run(node, totals, names)]
+        groups = _groups(ops, names)
+        steps = [step for node in ops if node in totals for step in _run(node, totals, groups[node])]
     for node, total in totals.items():
         made, title = total._current(), node.name or names.get(node.uid, "")
         if title and made.name is None:
             made.more().name = f"∂{title}"
-    return GradGraph(y, seed, [n for n in leaves if n in totals], totals, steps, names)
+    return GradGraph(roots, seeds, [n for n in leaves if n in totals], totals, steps, names)
 
 
 def _seed(y: Tensor, gradient: Any) -> Tensor:
@@ -82,14 +97,26 @@ def _seed(y: Tensor, gradient: Any) -> Tensor:
     return Tensor(leaf(frozen(value), requires_grad=True))
 
 
-def _run(node: Node, totals: dict[Node, Tensor], names: dict[int, str]) -> list[GradStep]:
+def _groups(ops: Sequence[Node], names: dict[int, str]) -> dict[Node, str]:
+    """For each node the group that what its rule computes is in: its own, or its name, or its op, numbered where several of that op have no name."""
+    titles = {n: n.scope or n.name or names.get(n.uid) or "" for n in ops}
+    unnamed = [n for n in reversed(ops) if not titles[n]]
+    several = {op for op, count in Counter(n.op for n in unnamed).items() if count > 1}
+    seen: Counter[Any] = Counter()
+    for n in unnamed:
+        assert n.op is not None
+        seen[n.op] += 1
+        titles[n] = f"{n.op.name} {seen[n.op]}" if n.op in several else n.op.name
+    return titles
+
+
+def _run(node: Node, totals: dict[Node, Tensor], group: str) -> list[GradStep]:
     """Run one rule, add its shares to the totals, and tell which primitives that took."""
     op = node.op
     assert op is not None
     steps: list[GradStep] = []
     known = {totals[node]._current()}
-    title = node.name or names.get(node.uid) or op.name
-    with scope(f"∂{node.scope or title}"):
+    with scope(f"∂{group}"):
         try:
             shares = op.pull_recorded(node, totals[node], _wrap, _extras(node))
         except Exception as error:

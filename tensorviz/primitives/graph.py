@@ -40,14 +40,31 @@ class GradGraph:
     """A backward pass that is itself a graph: from the seed, through one primitive after the other, to the gradients. Made by :func:`grad_graph`."""
 
     def __init__(
-        self, root: Tensor, seed: Tensor, leaves: Sequence[Node], totals: Mapping[Node, Tensor], steps: Sequence[GradStep], names: dict[int, str]
+        self,
+        roots: Sequence[Tensor],
+        seeds: Sequence[Tensor],
+        leaves: Sequence[Node],
+        totals: Mapping[Node, Tensor],
+        steps: Sequence[GradStep],
+        names: dict[int, str],
     ) -> None:
-        self.root, self.seed = root, seed
+        self.roots, self.seeds = tuple(roots), tuple(seeds)
+        """Where the pass starts, and with what."""
         self._leaves, self._totals, self._steps, self._names = tuple(leaves), dict(totals), tuple(steps), names
         self.origin: Callable[[Node], Source | None] = source_of
         """Where a node of the forward graph comes from; replaced where that graph was itself made from another."""
         self.texts: Mapping[str, str] = {}
         """The text of the files that those places are in, beside those that the record finds by itself."""
+
+    @property
+    def root(self) -> Tensor:
+        """Where the pass starts; of several the first."""
+        return self.roots[0]
+
+    @property
+    def seed(self) -> Tensor:
+        """What it starts with there."""
+        return self.seeds[0]
 
     # ---- the gradients ---------------------------------------------------------------------------------------
 
@@ -113,16 +130,15 @@ class GradGraph:
         ids = self._ids
         rules = {ids[s.tensor._current()]: s for s in self._steps if s.tensor._current() in ids}
         nodes = tuple([self._shown(n, rules.get(n.id)) for n in data.nodes])
-        seed = ids.get(self.seed._current())
+        seeds = [i for seed in self.seeds if (i := ids.get(seed._current())) is not None]
         steps = []
-        if seed is not None:
-            steps.append(
-                Step("seed", seed, None, None, nodes[seed].value, f"The pass starts with the seed, {nodes[seed].name}, of shape {nodes[seed].shape}.")
-            )
+        for k, i in enumerate(seeds):
+            starts = "The pass starts with the seed" if k == 0 else "Another seed"
+            steps.append(Step("seed", i, None, None, nodes[i].value, f"{starts}, {nodes[i].name}, of shape {nodes[i].shape}."))
         for i, made in rules.items():
             steps.append(Step("seed", i, None, None, nodes[i].value, self._caption(made, nodes[i], nodes)))
         for i in data.roots:
-            if i != seed and i not in rules:
+            if i not in seeds and i not in rules:
                 steps.append(
                     Step(
                         "seed",
@@ -176,7 +192,7 @@ class GradGraph:
         return "\n".join(f"{k:>{wide}}  {step.caption}" for k, step in enumerate(self.steps)) + "\n"
 
     def __repr__(self) -> str:
-        return f"GradGraph of {self._called(self.root._current())}: {len(self._steps)} primitives, {len(self._leaves)} gradient{'' if len(self._leaves) == 1 else 's'}"
+        return f"GradGraph of {', '.join([self._called(root._current()) for root in self.roots])}: {len(self._steps)} primitives, {len(self._leaves)} gradient{'' if len(self._leaves) == 1 else 's'}"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return self.trace._repr_mimebundle_(include, exclude)

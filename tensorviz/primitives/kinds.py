@@ -40,6 +40,7 @@ PAIRS = frozenset(
         "div",
         "floor_divide",
         "fmax",
+        "fmod",
         "fmin",
         "hypot",
         "logaddexp",

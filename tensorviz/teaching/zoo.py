@@ -41,6 +41,10 @@ def with_bug(trace: Trace, name: str, *, node: Any = None) -> BuggyTrace:
     one_of("with_bug", "name", name, BUGS)
     if not trace.data.complete or not any(step.kind == "seed" for step in trace.data.steps):
         raise RecordError("with_bug needs the record of a whole backward pass; this one stopped before its end, or has not begun")
+    if any(step.kind == "seed" and not trace.nodes[step.node].requires_grad for step in trace.data.steps):
+        raise RecordError(
+            "with_bug needs the record of a backward pass; in this one the pass is a graph itself, and nothing goes backward through it"
+        )
     if isinstance(trace, BuggyTrace):
         trace = trace.right  # one mistake at a time: a second one would hide behind the first
     mistake = BUGS[name]

@@ -19,7 +19,8 @@ def stops(trace: Trace, steps: str | Sequence[int]) -> list[int]:
     """The steps to stop at.
 
     ``"micro"`` is every step; ``"share"`` leaves out those on which no sum changes (``pull``, ``unbroadcast``); ``"node"`` is the last step of each
-    rule: of the seeds, of every node whose rule runs, and of the writing of ``.grad``. A sequence of step numbers is taken as it is.
+    rule: of the seeds, of every node whose rule runs, and of the writing of ``.grad``; of a backward pass that is a graph itself, the last step of
+    what each rule computes. A sequence of step numbers is taken as it is.
     """
     performed = trace.data.steps
     if not performed:
@@ -31,10 +32,21 @@ def stops(trace: Trace, steps: str | Sequence[int]) -> list[int]:
             return list(range(len(performed)))
         if steps == "share":
             return [k for k, step in enumerate(performed) if step.kind not in ("pull", "unbroadcast")]
-        kinds = [step.kind for step in performed]
-        starts = [k for k, kind in enumerate(kinds) if kind == "pull" or (kind in ("seed", "leaf") and (k == 0 or kinds[k - 1] != kind))]
+        groups = [(step.kind, rule_scope(trace.nodes[step.node].scope) if step.kind == "seed" else "") for step in performed]
+        starts = [k for k, (kind, _) in enumerate(groups) if kind == "pull" or (kind in ("seed", "leaf") and (k == 0 or groups[k - 1] != groups[k]))]
         return [k - 1 for k in starts[1:]] + [last_step(trace)]
     return _listed(trace, steps)
+
+
+def rule_scope(scope: str) -> str:
+    """The rule in which a value of a backward pass was computed that is a graph itself: its scopes from the one that begins with ∂ on; else empty.
+
+    >>> rule_scope("training/∂matmul C"), rule_scope("layer1")
+    ('∂matmul C', '')
+    """
+    parts = scope.split("/")
+    at = next((k for k, part in enumerate(parts) if part.startswith("∂")), len(parts))
+    return "/".join(parts[at:])
 
 
 def _listed(trace: Trace, steps: Any) -> list[int]:

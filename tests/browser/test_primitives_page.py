@@ -26,6 +26,11 @@ def test_the_gradient_of_a_broadcast_operand_is_stepped_through_one_primitive_at
         expect(active).to_have_count(1)
         expect(active).to_have_attribute("data-node", str(graph.steps[k].node))
     expect(stepper.get_by_role("heading", name="∂b reshape")).to_be_visible()
+    expect(stepper.get_by_text("of reduce_add")).to_be_visible()  # what it was computed from
+    expect(stepper.locator(".tv-ledger-box")).to_have_count(0)
+    stepper.get_by_role("button", name="node", exact=True).click()
+    stepper.get_by_role("button", name="Previous step", exact=True).click()
+    expect(stepper).to_have_attribute("data-step", "0")  # the seed, before the one rule
 
 
 def test_a_lowered_pass_steps_through_the_primitives_with_the_line_that_they_stem_from(open_page, tmp_path):

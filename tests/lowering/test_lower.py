@@ -14,7 +14,7 @@ import pytest
 import tensorviz as tv
 from tensorviz import lowering
 from tensorviz import primitives as p
-from tensorviz.errors import GraphError, LoweringError
+from tensorviz.errors import GraphError, LoweringError, OptionError
 from tensorviz.lowering import RULES, Lowered
 
 
@@ -186,7 +186,70 @@ def test_it_is_drawn_shown_and_told():
     finally:
         tv.set_display("stepper")
     assert lowered.trace is None
-    assert lowered.show().trace is lowered.trace
+    assert lowered.show(alone=True).trace is lowered.trace
+
+
+def steps_together(shown: Any) -> list[tuple[str, str]]:
+    return [(shown.a.steps[i].caption, shown.b.steps[j].caption) for i, j in shown.steps]
+
+
+def test_it_opens_beside_the_original_and_a_step_in_one_is_a_step_in_the_other(tmp_path):
+    A, _, C = product()
+    L = C.sum()
+    lowered = tv.lower(L)
+    shown = lowered.show()
+    assert A.grad is None
+    assert L.trace is None
+    assert shown.names == ("as you wrote it", "in primitives")
+    assert shown.b is lowered.trace
+    assert [s.kind for s in shown.a.steps] == ["seed", "pull", "accumulate", "pull", "accumulate", "accumulate", "leaf", "leaf"]
+    np.testing.assert_array_equal(shown.a.node("A").cotangent, lowered.grad("A"))
+    together = steps_together(shown)
+    assert ("A receives its only share from C, so ∂A is complete.", "A receives its only share from reshape, so ∂A is complete.") in together
+    assert [shown.b.steps[j].kind for i, j in shown.steps if shown.a.steps[i].kind == "pull"] == ["pull", "pull"]
+    page = lowered.to_html(tmp_path / "page.html", step=4)
+    assert page == (tmp_path / "page.html").read_text("utf-8")
+    with pytest.raises(OptionError, match="two linked steppers take step= and theme=, got speed"):
+        lowered.show(speed=2)
+
+
+def test_beside_it_stands_the_recorded_pass_where_that_began_with_the_same_seed():
+    loss, _ = network()
+    trace = loss.backward()
+    shown = tv.lower(loss).show()
+    assert shown.a is trace
+    assert {trace.steps[i].kind for i, _ in shown.steps} >= {"seed", "pull", "accumulate", "leaf"}
+    missed = set(range(len(trace.steps))) - {i for i, _ in shown.steps}
+    assert all(trace.steps[k].kind in ("unbroadcast", "accumulate") for k in missed)
+    assert shown.steps[-1] == (len(trace.steps) - 1, len(shown.b.steps) - 1)
+
+
+def test_with_another_seed_the_original_pass_is_made_again_from_the_record():
+    x = leaf([1.0, 2.0], "x")
+    y = x * x
+    y.backward([1.0, 1.0])
+    lowered = tv.lower(y)
+    lowered.backward([10.0, 100.0])
+    shown = lowered.show()
+    assert shown.a.node("x").cotangent.tolist() == [20.0, 400.0]
+    assert x.grad.tolist() == [2.0, 4.0]
+    assert tv.lower(y).show().a is y.trace  # seeded as the record was
+
+
+def test_several_roots_stand_beside_the_original_and_are_counted():
+    x = leaf([1.0, 2.0], "x")
+    a, b = x * x, (x * 3.0).sum()
+    trace = tv.backward([a, b], [np.array([1.0, 10.0]), None])
+    lowered = tv.lower(trace)
+    assert lowered.show().a is trace
+    assert lowered.grad("x").tolist() == x.grad.tolist() == [5.0, 43.0]
+    graph = lowered.grad_graph([np.array([1.0, 10.0]), None])
+    assert graph.grad(lowered.value("x")).tolist() == [5.0, 43.0]
+    assert [s.caption for s in graph.steps[:2]] == [
+        "The pass starts with the seed, ∂a, of shape (2,).",
+        "Another seed, ∂b, of shape ().",
+    ]
+    assert lowered.counts().work > tv.lower(b).counts().work
 
 
 def test_modules_are_lowered_with_all_that_they_are_made_of():

@@ -13,8 +13,6 @@ from quality.programs import Program, programs
 from tensorviz import primitives as p
 
 OURS = {"np": np, "tv": tv}
-NOT_LOWERED = ("cummax", "cummin")
-"""Ops of the programs that have no lowering: they stay as they are."""
 CALM = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 
@@ -28,11 +26,12 @@ def agrees(program: Program) -> None:
         return
     with np.errstate(all="ignore"):
         trace = tv.backward([y for y, _ in found], [g for _, g in found])
-        lowered = tv.lower(trace, keep=NOT_LOWERED)
+        lowered = tv.lower(trace)
         for (y, _), root in zip(found, lowered.roots, strict=True):
             np.testing.assert_allclose(root.numpy(), y.numpy(), rtol=1e-7, atol=1e-10)
-        assert {n.op for n in lowered.trace_of_forward.nodes if not n.is_leaf} <= p.PRIMITIVES | {"argmax", "argmin", "argsort"} | set(NOT_LOWERED)
+        assert {n.op for n in lowered.trace_of_forward.nodes if not n.is_leaf} <= p.PRIMITIVES | {"argmax", "argmin", "argsort"}
         lowered.backward(found[0][1] if len(found) == 1 else [g for _, g in found])
+        assert lowered.show().steps
     for name, leaf in leaves.items():
         if leaf.grad is not None:
             scale = max(1.0, float(np.max(np.abs(leaf.grad), initial=0.0)))

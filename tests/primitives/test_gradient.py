@@ -10,6 +10,8 @@ import pytest
 
 import tensorviz as tv
 from tensorviz import primitives as p
+from tensorviz.errors import GraphError, RecordError, SeedError
+from tensorviz.views.stops import stops
 
 
 def leaf(value: Any, name: str | None = None) -> tv.Tensor:
@@ -203,3 +205,36 @@ def test_a_loaded_trace_of_primitives_is_replayed_and_checked_in_a_process_that_
     code = f"import tensorviz as tv; t = tv.load({str(tmp_path / 't.tvz')!r}); print(t.replay({{'x': [1.0, 1.0, 1.0]}}), t.check().ok)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["12.0", "True"]
+
+
+def test_several_roots_are_one_pass():
+    x = leaf([1.0, 2.0], "x")
+    h = p.mul(x, x)
+    graph = p.grad_graph([h, p.reduce(p.mul(h, x))], [[1.0, 10.0], None])
+    assert graph.grad("x").tolist() == [2.0 + 3.0, 40.0 + 12.0]
+    assert len(graph.seeds) == 2
+    twice = p.grad_graph([h, h], [[1.0, 1.0], [2.0, 2.0]])
+    assert twice.grad("x").tolist() == [6.0, 12.0]
+    with pytest.raises(SeedError, match="of 2 Tensors takes a list of as many seeds"):
+        p.grad_graph([h, h], [[1.0, 1.0]])
+    with pytest.raises(GraphError, match="or a list of them, got"):
+        p.grad_graph([])
+
+
+def test_no_mistake_is_made_in_a_pass_that_is_a_graph_itself():
+    with pytest.raises(RecordError, match="the pass is a graph itself"):
+        p.grad_graph(p.reduce(leaf([1.0, 5.0]), "max")).trace.with_bug("overwrite")
+
+
+def test_the_pass_stops_after_each_rule_and_each_rule_has_a_group_of_its_own():
+    A, B = leaf(np.ones((2, 3)), "A"), leaf(np.ones((3, 2)), "B")
+    graph = tv.lower((A @ B).sum()).grad_graph()
+    ends = stops(graph.trace, "node")
+    assert len(ends) == 3
+    assert ends[0] == 0
+    assert ends[-1] == len(graph.steps) - 1
+    assert stops(graph.trace, "share") == list(range(len(graph.steps)))
+    x = leaf(np.ones((2, 3)), "x")
+    y = p.reduce(p.reshape(p.stage(p.reshape(x, (6,))), (3, 2)), pop=2)
+    scopes = [n.scope for n in p.grad_graph(y).trace.nodes if n.kind == "op"]
+    assert scopes == ["∂y", "∂y", "∂reshape 2", "∂stage", "∂reshape 1"]

@@ -19,7 +19,7 @@ export interface Mark {
 export interface Group {
   readonly first: number;
   readonly last: number;
-  /** The node whose rule runs; -1 for seeding and for writing `.grad`. */
+  /** The node whose rule runs; -1 for seeding, for writing `.grad`, and for a rule that is a graph itself. */
   readonly node: number;
   readonly label: string;
 }
@@ -39,6 +39,13 @@ export interface EdgeSteps {
 const NEVER = 0x7fffffff;
 const SPREAD = 10; // ratio of norms from which widths say something
 
+/** The rule in which a value of a backward pass was computed that is a graph itself: its scopes from the one that begins with ∂ on; else empty. */
+function ruleScope(scope: string): string {
+  const parts = scope.split("/");
+  const at = parts.findIndex((part) => part.startsWith("∂"));
+  return at < 0 ? "" : parts.slice(at).join("/");
+}
+
 export class Steps {
   readonly groups: Group[] = [];
   readonly marks: Mark[] = [];
@@ -52,6 +59,8 @@ export class Steps {
   private readonly stops: Record<Granularity, readonly number[]>;
   private readonly points = new Map<string, readonly number[]>();
   private readonly groupOf: Int32Array;
+  /** The record of a backward pass that is a graph itself: every step computes one value. */
+  readonly computes: boolean;
 
   constructor(readonly rec: Recording) {
     const nodes = rec.header.nodes;
@@ -62,15 +71,24 @@ export class Steps {
     this.totals = nodes.map(() => []);
     this.groupOf = new Int32Array(n);
     const count = new Int32Array(nodes.length);
+    this.computes = n > 1 && rec.kinds.every((kind) => kind === "seed");
     let group: { first: number; last: number; node: number; label: string; kind: string } | null = null;
+    let within = "";
     let bad: [number, number] | null = null;
     for (let k = 0; k < n; k++) {
       const kind = rec.kinds[k];
       const node = rec.stepNode[k] ?? 0;
       const share = rec.stepShare[k] ?? -1;
       const after = rec.stepAfter[k] ?? -1;
-      if (group === null || kind === "pull" || ((kind === "seed" || kind === "leaf") && group.kind !== kind)) {
-        const label: string = kind === "seed" ? "seed" : kind === "leaf" ? "write .grad" : shortTitle(rec, node);
+      const rule = kind === "seed" ? ruleScope(nodes[node]?.scope ?? "") : "";
+      if (
+        group === null ||
+        kind === "pull" ||
+        ((kind === "seed" || kind === "leaf") && (group.kind !== kind || rule !== within))
+      ) {
+        const seeded = rule ? `∂${rule.split("/").at(-1)?.replace("∂", "")}` : "seed";
+        const label: string = kind === "seed" ? seeded : kind === "leaf" ? "write .grad" : shortTitle(rec, node);
+        within = rule;
         group = { first: k, last: k, node: kind === "pull" ? node : -1, label, kind: kind ?? "" };
         this.groups.push(group);
       }

@@ -78,6 +78,35 @@ describe("a fork", () => {
   });
 });
 
+describe("a backward pass that is a graph itself", () => {
+  const rec = recording("broadcast");
+  const scopes = ["", "∂matmul C", "∂matmul C", "train/∂layer1/relu h"];
+  const nodes = rec.header.nodes.map((node, i) => ({ ...node, shares: [], scope: scopes[i] ?? "" }));
+  const computed = Object.create(rec, {
+    array: { value: () => null },
+    length: { value: scopes.length },
+    kinds: { value: scopes.map(() => "seed") },
+    stepNode: { value: Int32Array.from(scopes, (_, i) => i) },
+    stepShare: { value: Int32Array.from(scopes, () => -1) },
+    header: { value: { ...rec.header, nodes } },
+  }) as Recording;
+
+  it("has one group for each rule, and stops there", () => {
+    const steps = new Steps(computed);
+    expect(steps.computes).toBe(true);
+    expect(steps.groups.map((g) => [g.first, g.last, g.label])).toEqual([
+      [0, 0, "seed"],
+      [1, 2, "∂matmul C"],
+      [3, 3, "∂relu h"],
+    ]);
+    expect(steps.move(0, 1, "node")).toBe(2);
+  });
+
+  it("is not any pass", () => {
+    expect(new Steps(rec).computes).toBe(false);
+  });
+});
+
 it("a scope is reached with the first share and done with the last rule inside", () => {
   const steps = new Steps(recording("broadcast"));
   const span = steps.span([2, 3]);

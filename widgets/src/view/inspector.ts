@@ -200,7 +200,7 @@ function nodePane(context: Context, id: number): Child[] {
     if ((rec.share.route[share] ?? -1) >= 0) parts.push(route(rec, share));
   } else if (active && kind === "pull") parts.push(pullRules(rec, id), ...routes(context, id));
   else if (active && kind === "leaf") parts.push(leaf(context, id));
-  parts.push(ledger(context, id));
+  parts.push(...(steps.computes ? operands(context, id) : [ledger(context, id)]));
   const total = steps.total(id, step);
   const value = rec.array(node.value);
   const scalar = value?.size === 1;
@@ -210,7 +210,7 @@ function nodePane(context: Context, id: number): Child[] {
   // A single number stands in the heading and the ledger; that of a leaf is shown as one cell, since it can be changed.
   if (value && (!scalar || node.kind !== "op"))
     parts.push(h("section", { key: "value" }, entries(context, id, "value", value, "value", see)));
-  if (!scalar && total?.array)
+  if (!scalar && total?.array && !steps.computes)
     parts.push(h("section", { key: "gradient" }, entries(context, id, "gradient", total.array, so, see)));
   if (!scalar) parts.push(scaleChoice(context));
   parts.push(entryBox(context, id));
@@ -228,6 +228,22 @@ function nodePane(context: Context, id: number): Child[] {
   for (const s of earlier.slice(0, 2)) parts.push(unbroadcast(rec, s));
   if (findingsOf(context, id).length) parts.push(h("section", {}, h("h3", {}, "Findings"), findingsPane(context, id)));
   return parts;
+}
+
+/** Of a record in which every step computes a value: what this one was computed from. */
+function operands({ rec }: Context, id: number): Child[] {
+  const node = rec.header.nodes[id];
+  return (node?.inputs ?? []).map((input, slot) => {
+    const value = rec.array(rec.header.nodes[input]?.value ?? -1);
+    return h("section", { key: `operand ${slot}` }, array(rec, "value", value, operandName(rec, id, slot)));
+  });
+}
+
+function operandName(rec: Context["rec"], id: number, slot: number): string {
+  const node = rec.header.nodes[id];
+  const operand = node?.inputs[slot] ?? -1;
+  const name = rec.header.nodes[operand]?.name ?? rec.header.nodes[operand]?.op ?? "";
+  return (node?.inputs.length ?? 0) > 1 ? `operand ${node?.slots[slot] ?? slot}: ${name}` : `of ${name}`;
 }
 
 function edgeOf({ rec }: Context, share: number): string {
