@@ -49,7 +49,8 @@ class Alongside:
 
     ``tell`` is called, in that thread, with an :class:`Update` about ten times a second, and once at the end. The rows are
     those of :func:`tensorviz.checks.check` with the same options. ``trace.report`` holds what is known so far, from the
-    first update on. The thread ends early if the trace is dropped, or gets another report meanwhile.
+    first update on. The thread ends early if the trace is dropped, or gets another report meanwhile. Where ``tell`` raises, it is
+    told no more, and ``note`` says why; the check goes on.
 
     Python in a browser has no threads. There the same work is done piece by piece in the event loop that runs the cells, and :meth:`wait` does it at once.
 
@@ -80,7 +81,9 @@ class Alongside:
         """What is left to do, where there is no thread."""
 
     def start(self) -> Alongside:
-        """Begin. Returns itself."""
+        """Begin; once. Returns itself."""
+        if self.state != "waiting":
+            return self
         self.state = "running"
         try:
             self._thread.start()
@@ -184,8 +187,16 @@ class Alongside:
         report = self.report
         trace.report = self._written = report
         fresh, self._fresh = tuple(self._fresh), []
-        self._tell(Update(self.state, self.done, self.total, fresh, report, self.note))
+        try:
+            self._tell(Update(self.state, self.done, self.total, fresh, report, self.note))
+        except Exception as error:  # noqa: BLE001 - whose function it is hears no more, and the check goes on
+            self.note = f"whom it told raised {type(error).__name__}: {error}"
+            self._tell = _nobody
         return True
+
+
+def _nobody(update: Update) -> None:
+    """Hears nothing."""
 
 
 def _pieces(subject: Subject) -> tuple[list[Sequence[Job]], list[Block]]:

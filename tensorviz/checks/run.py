@@ -81,7 +81,7 @@ def check(
     >>> report.ok, report.kind, report.blame
     (True, 'ok', None)
     """
-    if executor is not None and not callable(getattr(executor, "submit", None)):
+    if executor is not None and (isinstance(executor, type) or not callable(getattr(executor, "submit", None))):
         raise DTypeError(f"check: executor must be a concurrent.futures.Executor or None, got {shown(executor)}")
     if not isinstance(progress, (bool, type(None), Bar)):
         function("check", "progress", progress)
@@ -289,20 +289,28 @@ def _spread(subject: Subject, jobs: list[Job], executor: Executor, tell: Told | 
     for k, job in enumerate(jobs):
         if k not in sent:
             finished([k], [job.run(subject)])
-    for future in as_completed(futures):
-        chunk = futures[future]
-        try:
-            finished(chunk, future.result())
-        except TensorvizError:
-            raise
-        except Exception as error:  # noqa: BLE001 - same: a lost worker, or a trace that does not pickle
-            failed.append((chunk, error))
-    for chunk, lost in failed:
-        notes.append(
-            f"{len(chunk)} piece(s) of work came back from the executor undone ({type(lost).__name__}: {lost}); they were done in this process"
-        )
+    try:
+        for future in as_completed(futures):
+            chunk = futures[future]
+            try:
+                finished(chunk, future.result())
+            except TensorvizError:
+                raise
+            except Exception as error:  # noqa: BLE001 - same: a lost worker, or a trace that does not pickle
+                failed.append((chunk, error))
+    finally:  # an interrupt leaves no work behind
+        for future in futures:
+            future.cancel()
+    lost: dict[str, int] = {}
+    for chunk, why in failed:
+        reason = f"{type(why).__name__}: {why}"
+        lost[reason] = lost.get(reason, 0) + len(chunk)
         for k in chunk:
             finished([k], [jobs[k].run(subject)])
+    notes.extend(
+        f"{count} piece{' of work that the executor lost was' if count == 1 else 's of work that the executor lost were'} done in this process ({reason})"
+        for reason, count in lost.items()
+    )
     return [results[k] for k in range(len(jobs))]
 
 

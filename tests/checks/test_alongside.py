@@ -102,6 +102,28 @@ def test_another_report_made_meanwhile_is_left_alone():
     assert {r.node for r in trace.report.rows} <= {trace.roots[0]}
 
 
+def test_to_start_it_twice_is_to_start_it_once():
+    trace, _ = network(3)
+    running = trace.check_alongside()
+    assert running.start() is running
+    assert running.wait(60) and running.start().state == "done"
+    assert judged(trace.report) == judged(trace.check())
+
+
+def test_whoever_raises_when_told_is_told_no_more_and_the_check_goes_on():
+    trace, _ = network(3)
+    heard = []
+
+    def tell(update):
+        heard.append(update)
+        raise ValueError("no room on this screen")
+
+    running = trace.check_alongside(tell)
+    assert running.wait(60) and running.state == "done" and len(heard) == 1
+    assert running.note == "whom it told raised ValueError: no room on this screen"
+    assert judged(trace.report) == judged(trace.check())
+
+
 def test_a_trace_that_is_dropped_is_let_go():
     trace, _ = network()
     gone = weakref.ref(trace)

@@ -78,7 +78,36 @@ def test_cancelled_work_is_done_here_and_said():
     trace, _ = network()
     report = trace.check(executor=Forgets())
     assert rows_of(report) == rows_of(trace.check())
-    assert report.notes and "CancelledError" in report.notes[0]
+    (note,) = report.notes
+    assert "CancelledError" in note and "were done in this process" in note
+
+
+class Interrupted(Executor):
+    """Ctrl-C while the work is being waited for."""
+
+    def __init__(self):
+        self.futures = []
+
+    def submit(self, function, /, *arguments, **options):
+        future: Future = Future()
+        if self.futures:
+            self.futures[0].set_exception(KeyboardInterrupt()) if not self.futures[0].done() else None
+        self.futures.append(future)
+        return future
+
+
+def test_an_interrupt_leaves_no_work_waiting_in_the_executor():
+    trace, _ = network()
+    executor = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        trace.check(executor=executor)
+    assert len(executor.futures) > 1 and all(f.done() for f in executor.futures)
+
+
+def test_a_kind_of_executor_is_none():
+    trace, _ = network()
+    with pytest.raises(tv.errors.DTypeError, match=r"must be a concurrent.futures.Executor or None, got"):
+        trace.check(executor=ThreadPoolExecutor)
 
 
 def test_a_wrong_rule_is_blamed_from_a_pool_as_well():
