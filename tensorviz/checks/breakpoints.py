@@ -37,11 +37,12 @@ def break_on(
 ) -> Generator[None, None, None]:
     """Stop a live ``backward`` inside the block at the first point where one of the conditions holds.
 
-    ``kinds``: ``"nan"`` and ``"inf"``, in a gradient; ``"fork"``, a node gets its second share; ``"unbroadcast"``, a share is
+    ``kinds``: ``"nan"`` and ``"inf"``, in a gradient, and in the value of a root before the pass begins (at the first value that has it);
+    ``"fork"``, a node gets its second share; ``"unbroadcast"``, a share is
     summed over axes; ``"route"``, an op selects who gets the gradient; ``"check"``, a rule that finite differences of its op
     contradict. ``op``: names of ops, whose rule has run. ``node``: Tensors, names or ids (one or a list), as :meth:`Trace.node`
     takes them: a result whose rule has run, a leaf that received a share. ``norm_above``: a gradient whose Euclidean norm
-    is above it. ``when``: a predicate called with each :class:`Step`, and with its :class:`TraceNode` if it takes two arguments.
+    is above it. ``when``: a predicate called with each :class:`Step` but the last ones, which write ``.grad``, and with its :class:`TraceNode` if it takes two arguments.
 
     The pass stops by raising :class:`tensorviz.errors.Breakpoint`, which names node, op, the user's line and why; its
     ``.trace`` is the pass up to there, and no ``.grad`` has been written. Blocks nest; each holds for its own thread. The
@@ -125,6 +126,8 @@ class _Look:
         self.watch, self.started = watch, started
         self.received: set[Node] = set()
         self.wanted = self._wanted()
+        for root in started.roots:
+            self._value(np.asarray(root.value))
         for root, seed in zip(started.roots, started.seeds or [], strict=True):
             self._numbers(root, None, seed, "the seed")
             self._ask(root, "seed", None, None, seed)
@@ -166,6 +169,17 @@ class _Look:
             self._stop("node", f"{to} has arrived", target, s)
         self._ask(target, "accumulate", (node, s), s.held, s.total)
 
+    def _value(self, value: Any) -> None:
+        """Stop if a root's value is as ``nan`` or ``inf`` say, where it first came to be so."""
+        if np.isfinite(value).all():
+            return
+        for kind, word, test in (("nan", "NaN", np.isnan), ("inf", "infinite", np.isinf)):
+            if kind in self.watch.kinds and test(value).any():
+                born = next(n for n in self.forward.nodes if n.value.dtype.kind == "f" and test(n.value).any())
+                count = int(np.count_nonzero(test(born.value)))
+                of = f"{count:,} of its {born.value.size:,} numbers {'is' if count == 1 else 'are'}" if born.value.size > 1 else "its value is"
+                self._stop(kind, f"{of} {word} in forward already, and so is the root's", born)
+
     def _numbers(self, node: Node, s: _Sent | None, value: Any, what: str) -> None:
         """Stop if a gradient is as ``nan``, ``inf`` or ``norm_above`` say."""
         kinds, limit = self.watch.kinds, self.watch.limit
@@ -201,7 +215,7 @@ class _Look:
             what = "a pull step" if kind == "pull" else f"{'an' if kind[0] in 'au' else 'a'} {kind} step"
             self._stop("when", f"when= holds at {what}", node, None if sent is None else sent[1], kind)
 
-    def _stop(self, kind: str, why: str, node: Node, s: _Sent | None = None, step: str = "accumulate") -> None:
+    def _stop(self, kind: str, why: str, node: Node | TraceNode, s: _Sent | None = None, step: str = "accumulate") -> None:
         """Raise, with the record of the pass up to this rule."""
         started = self.started
         trace = Trace(
@@ -220,7 +234,7 @@ class _Look:
         stop.args = (said,)
         raise stop
 
-    def _id(self, trace: Trace, node: Node) -> int:
+    def _id(self, trace: Trace, node: Node | TraceNode) -> int:
         return next(n.id for n in trace.nodes if n.uid == node.uid)
 
     def _share(self, node: Node, s: _Sent) -> Share:

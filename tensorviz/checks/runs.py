@@ -194,7 +194,7 @@ class _Runs:
         only_b = [n for n in self.b.nodes if n.id not in self.to_a]
         if not (only_a or only_b):
             return
-        first_a, first_b = only_a[0] if only_a else None, only_b[0] if only_b else None
+        first_a, first_b = (next((n for n in only if n.kind == "op"), only[0]) if only else None for only in (only_a, only_b))
         parts = [
             f"only {run} has {_called(first)}" + (f" and {len(only) - 1} more" if len(only) > 1 else "")
             for run, first, only in (("a", first_a, only_a), ("b", first_b, only_b))

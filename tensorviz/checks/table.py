@@ -164,7 +164,7 @@ def _row(trace: Trace, key: Any, value: npt.ArrayLike) -> ComparisonRow:
     at = tuple(int(i) for i in np.unravel_index(int(np.argmax(gap)), gap.shape))
     close = bool(np.all(gap <= ATOL + RTOL * np.where(lost, 0.0, np.abs(theirs))))
     exact = bool(np.array_equal(mine, theirs))
-    note = "" if close else _namesake(trace, node, mine) or _hint(mine, theirs)
+    note = "" if close else _namesake(trace, node, mine) or _hint(mine, theirs) or _elsewhere(trace, node, mine) or _spot(mine, theirs)
     if lost.any():
         note = f"{int(np.sum(np.isnan(mine.astype(float))))} NaN in yours, {int(np.sum(np.isnan(theirs)))} in the recorded one"
     return ComparisonRow(name, node.id, theirs.shape, exact, close, float(gap[at]), at, note)
@@ -216,5 +216,33 @@ def _hint(mine: Array, theirs: Array) -> str:
             return f"every number is {float(ratios.flat[0]):.6g} times the recorded one"
     if not np.any(mine):
         return "yours is zero throughout"
-    wrong = int(np.sum(~np.isclose(mine, theirs, RTOL, ATOL)))
-    return f"{wrong:,} of {mine.size:,} numbers are off"
+    if mine.size > 1 and np.allclose(np.sort(mine, axis=None), np.sort(theirs, axis=None), RTOL, ATOL):
+        return "the numbers are right, in another order"
+    return ""
+
+
+def _elsewhere(trace: Trace, node: TraceNode, mine: Array) -> str:
+    """What else of the pass it is: one share where several add up, or another node's gradient."""
+    if not np.any(mine):
+        return ""
+    if len(node.shares) > 1:
+        for share in node.shares:
+            if np.allclose(mine, share.value, RTOL, ATOL):
+                sender = trace.nodes[share.consumer]
+                return f"it is the share from {sender.title}, node {sender.id}, alone; {len(node.shares)} shares add up"
+    for other in trace.nodes:
+        if other is not node and other.cotangent is not None and other.shape == mine.shape and np.allclose(mine, other.cotangent, RTOL, ATOL):
+            return f"it is the gradient of {other.title}, node {other.id}"
+    return ""
+
+
+def _spot(mine: Array, theirs: Array) -> str:
+    """How many numbers are off, and where, if they lie in one row or column."""
+    wrong = ~np.isclose(mine, theirs, RTOL, ATOL)
+    told = f"{int(np.sum(wrong)):,} of {mine.size:,} numbers are off"
+    if mine.ndim == 2 and min(mine.shape) > 1:
+        for axis, word in ((1, "row"), (0, "column")):
+            lines = np.flatnonzero(wrong.any(axis=axis))
+            if len(lines) == 1 and np.sum(wrong) > 1:
+                return f"{told}, all in {word} {int(lines[0])}"
+    return told

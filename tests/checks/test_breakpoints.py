@@ -223,3 +223,23 @@ def test_an_exception_in_a_rule_carries_the_pass_up_to_there():
     with pytest.raises(RuleError) as refused:
         (misshapen(x) * 3.0).sum().backward()
     assert len([s for s in refused.value.trace.steps if s.kind == "pull"]) == 2
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("kind", "y"), [("nan", lambda x: np.log(-x)), ("inf", lambda x: np.exp(x * 400.0))])
+def test_a_root_that_is_not_finite_stops_the_pass_where_that_began_though_every_gradient_may_be_finite(kind, y):
+    x = tv.tensor([1.0, 2.0], requires_grad=True, name="x")
+    h = y(x)
+    with tv.break_on(kind), pytest.raises(tv.Breakpoint) as caught:
+        (h * 2.0).sum().backward()
+    stop = caught.value
+    assert (stop.kind, stop.op, stop.step) == (kind, "log" if kind == "nan" else "exp", 0)
+    assert "in forward already, and so is the root's" in stop.why and x.grad is None
+    with tv.break_on("fork"):
+        (h * 2.0).sum().backward()
+
+
+def test_an_infinity_that_does_not_reach_the_root_stops_nothing():
+    x = tv.tensor([[1.0, 2.0]], requires_grad=True)
+    with tv.break_on("inf", "nan"):
+        tv.softmax(np.where(np.array([[True, False]]), x, -np.inf)).sum().backward()

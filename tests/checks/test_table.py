@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -82,3 +84,39 @@ def test_the_table_reads_as_text_and_as_html_that_is_escaped():
     assert "NO" in str(table) and "every number is 1.5 times" in str(table)
     assert "<b>x" not in table._repr_html_() and "&lt;b&gt;x" in table._repr_html_()
     assert repr(table) == "<ComparisonTable 1 gradient compared: 0 exact, 0 close, 1 off>"
+
+
+def fork_of(x):
+    return (np.sin(x) + x * 3.0).sum().backward()
+
+
+@pytest.mark.parametrize(
+    ("mine", "told"),
+    [
+        (lambda x: np.cos(x), r"it is the share from sin, node \d+, alone; 2 shares add up"),
+        (lambda x: (np.cos(x) + 3.0) / 2, "every number is 0.5 times the recorded one"),
+        (lambda x: (np.cos(x) + 3.0)[::-1], "the numbers are right, in another order"),
+        (lambda x: np.cos(x) + [3.0, 3.0, 4.0], "1 of 3 numbers are off"),
+    ],
+)
+def test_what_a_wrong_gradient_is_instead_is_said(mine, told):
+    x = tv.tensor([0.1, 0.7, 1.9], requires_grad=True, name="x")
+    assert re.fullmatch(told, fork_of(x).compare({"x": mine(x.data)})["x"].note)
+
+
+def test_a_gradient_that_stopped_before_the_last_rule_is_said_to_be_that_of_the_node_behind():
+    x = tv.tensor([0.1, 0.7, 1.9], requires_grad=True, name="x")
+    h = np.tanh(x)
+    trace = (h * h).sum().backward()
+    assert trace.compare({"x": 2 * h.data})["x"].note == f"it is the gradient of h, node {trace.node('h').id}"
+
+
+def test_a_row_or_a_column_that_is_off_is_named():
+    w = tv.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True, name="w")
+    trace = (w * w).sum().backward()
+    mine = 2 * w.data
+    mine[1] += [0.5, 0.25]
+    assert trace.compare({"w": mine})["w"].note == "2 of 6 numbers are off, all in row 1"
+    mine = 2 * w.data
+    mine[:, 1] += [0.5, 0.25, 1.0]
+    assert trace.compare({"w": mine})["w"].note == "3 of 6 numbers are off, all in column 1"
