@@ -23,7 +23,22 @@ import numpy.typing as npt
 
 from tensorviz.arguments import file, shown
 from tensorviz.errors import RecordError
-from tensorviz.trace import SCHEMA_VERSION, Array, NodeKind, Share, Source, Step, StepKind, Trace, TraceData, TraceNode, uncollected, validate
+from tensorviz.trace import (
+    SCHEMA_VERSION,
+    Array,
+    NodeKind,
+    Share,
+    Source,
+    Step,
+    StepKind,
+    Trace,
+    TraceData,
+    TraceNode,
+    seal,
+    uncollected,
+    unsealed,
+    validate,
+)
 
 MAGIC = b"\x89TVZ\r\n\x1a\n"
 """As in PNG: a byte over 127, a name, and line ends that a text-mode transfer would spoil."""
@@ -661,7 +676,8 @@ def loads(content: bytes, name: str = "this") -> Trace:
     header, body = unpack(content, name)
     try:
         read = Unpacker(header, body)
-        trace = Trace(validate(_rebuild(header, read)))
+        with uncollected():
+            trace = Trace(validate(_rebuild(header, read)))
         if header.get("report") is not None:
             from tensorviz.checks.kept import read as reported
 
@@ -678,17 +694,21 @@ def _rebuild(header: dict[str, Any], read: Unpacker) -> TraceData:
     t = header["shares"]
     names = ("consumer", "slot", "target", "local", "value", "total", "route", "summed_axes")
     axes = [tuple(a) for a in t["axes"]]
+    make = unsealed(Share)
     shares = [
-        Share(consumer, slot, target, read.need(local), axes[_position(summed, len(axes))], read.need(value), read.need(total), read.array(route))
+        make(consumer, slot, target, read.need(local), axes[_position(summed, len(axes))], read.need(value), read.need(total), read.array(route))
         for consumer, slot, target, local, value, total, route, summed in zip(*(read.column(t[n]) for n in names), strict=True)
     ]
-    nodes = _nodes(header["nodes"], sources, shares, read)
+    seal(Share, shares)
+    nodes = tuple(_nodes(header["nodes"], sources, shares, read))
+    seal(TraceNode, nodes)
     t = header["steps"]
     columns = [read.column(t[n]) for n in ("kind", "node", "share", "before", "after")]
     texts = [str(text).replace("{{", "{") for text in t["captions"]]
     captions = [texts[_position(k, len(texts))] for k in read.column(t["caption"])] or [""] * len(columns[0])
+    step_of = unsealed(Step)
     steps = tuple(
-        Step(
+        step_of(
             kind=STEP_KINDS[_position(kind, len(STEP_KINDS))],
             node=node,
             share=None if share == -1 else shares[_position(share, len(shares))],
@@ -698,8 +718,9 @@ def _rebuild(header: dict[str, Any], read: Unpacker) -> TraceData:
         )
         for kind, node, share, before, after, caption in zip(*columns, captions, strict=True)
     )
+    seal(Step, steps)
     files = {str(k): str(v) for k, v in header.get("texts", {}).items()}
-    return TraceData(tuple(nodes), steps, tuple(header["roots"]), bool(header["complete"]), MappingProxyType(files))
+    return TraceData(nodes, steps, tuple(header["roots"]), bool(header["complete"]), MappingProxyType(files))
 
 
 def _nodes(table: dict[str, Any], sources: Sequence[Source], shares: Sequence[Share], read: Unpacker) -> Iterator[TraceNode]:
@@ -726,11 +747,12 @@ def _nodes(table: dict[str, Any], sources: Sequence[Source], shares: Sequence[Sh
         }
         for f in forms
     ]
+    make = unsealed(TraceNode)
     inputs, saved, received = iter(read.column(table["inputs"])), iter(read.column(table["saved"])), iter(shares)
     columns = (read.column(table[n]) for n in ("form", "name", "value", "shares", "cotangent"))
     for position, (form, name, value, count, cotangent) in enumerate(zip(*columns, strict=True)):
         f = forms[_position(form, len(forms))]
-        yield TraceNode(
+        yield make(
             id=position,
             name=None if name == -1 else table["names"][_position(name, len(table["names"]))],
             inputs=_next("inputs", inputs, f.arity),

@@ -21,7 +21,7 @@ from tensorviz.engine.graph import Again, Node, new_uid, same_bits, written_to
 from tensorviz.engine.op import Op, defaults_of
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import grown_axes, unbroadcast
-from tensorviz.trace import Array, NodeKind, Share, Source, Step, TraceData, TraceNode, uncollected
+from tensorviz.trace import Array, NodeKind, Share, Source, Step, TraceData, TraceNode, seal, uncollected, unsealed
 from tensorviz.trace import Trace as Trace
 
 Write = tuple[Node, Array | None]
@@ -83,17 +83,18 @@ class Pass:
         shown: dict[int, Array] = {}
         """The totals as the record holds them."""
         steps: list[Step] = []
+        step_of, share_of = unsealed(Step), unsealed(Share)
         for root, seed in zip(self.roots, self.seeds or [], strict=self.seeds is not None):
             i = ids[root]
             before = totals.get(i)
             totals[i] = seed if before is None else before + seed
             earlier, shown[i] = shown.get(i), read_only(totals[i])
-            steps.append(Step("seed", i, None, earlier, shown[i], ""))
+            steps.append(step_of("seed", i, None, earlier, shown[i], ""))
         for node, shares in zip(self.ops, self.pulled, strict=self.complete):
             if not shares:
                 continue
             consumer = ids[node]
-            steps.append(Step("pull", consumer, None, None, None, ""))
+            steps.append(step_of("pull", consumer, None, None, None, ""))
             routed = node.op is not None and bool(node.op.routes)
             again: tuple[Any, ...] | None = None
             for slot, local in enumerate(shares):
@@ -126,23 +127,27 @@ class Pass:
                     totals[target] = value = before + value
                     total = read_only(value)
                 shown[target] = total
-                share = Share(
+                share = share_of(
                     *(consumer, slot, target, arrived if sent is local and not axes else read_only(sent), axes, arrived, total),
                     route(node, slot) if routed else None,
                 )
                 received[target].append(share)
                 if axes:
-                    steps.append(Step("unbroadcast", target, share, None, None, ""))
-                steps.append(Step("accumulate", target, share, earlier, total, ""))
+                    steps.append(step_of("unbroadcast", target, share, None, None, ""))
+                steps.append(step_of("accumulate", target, share, earlier, total, ""))
         written: set[int] = set()
         for node, held in self.writes:
             i = ids[node]
             if i in written:
                 continue  # an unchanged version of a leaf that had its step: the total is that of both
             written.add(i)
-            steps.append(Step("leaf", i, None, held, shown[i] if held is None else read_only(held + totals[i]), ""))
+            steps.append(step_of("leaf", i, None, held, shown[i] if held is None else read_only(held + totals[i]), ""))
         make = _Maker(self, ids, names, values)
+        seal(Step, steps)
+        for some in received:
+            seal(Share, some)
         built = tuple([make(n, i, tuple(received[i]), shown.get(i)) for i, n in enumerate(nodes)])
+        seal(TraceNode, built)
         return TraceData(
             nodes=built,
             steps=tuple(steps),
@@ -181,10 +186,11 @@ class Pass:
 
 
 class _Maker:
-    """Makes the nodes of one record; what those of one op or one line have in common is found once."""
+    """Makes the nodes of one record, to be sealed; what those of one op or one line have in common is found once."""
 
     def __init__(self, record: Pass, ids: dict[Node, int], names: dict[int, str], values: list[Array]) -> None:
         self.record, self.ids, self.names, self.values = record, ids, names, values
+        self._make: type[TraceNode] = unsealed(TraceNode)
         self._ops: dict[tuple[Op, int], tuple[str, tuple[str, ...], tuple[str, ...]]] = {}
         self._places: dict[tuple[int, int], Source | None] = {}
 
@@ -201,7 +207,7 @@ class _Maker:
                 else:
                     saved[name] = read_only(value)
         value = values[i]
-        return TraceNode(
+        return self._make(
             id=i,
             op=op.name,
             label=label,
@@ -265,7 +271,7 @@ class _Maker:
             behind = self.record._behind(severed)
         elif kind == "constant" and self.record.exits:
             behind = self.record._read_out(node)
-        return TraceNode(
+        return self._make(
             id=i,
             op=name,
             label=str(node.params.get("made_by", name)),

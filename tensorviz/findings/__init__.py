@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tensorviz.trace import Source, Trace, TraceNode
+from tensorviz.trace import Source, Trace, TraceNode, uncollected
 
 Kind = Literal[
     "nan",
@@ -67,4 +67,5 @@ def find(trace: Trace) -> list[Finding]:
     from tensorviz.findings.wiring import wiring
 
     data = trace.data
-    return [*nonfinite(data), *wiring(data), *flow(data)]
+    with uncollected():
+        return [*nonfinite(data), *wiring(data), *flow(data)]

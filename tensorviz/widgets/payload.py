@@ -333,13 +333,18 @@ def title(trace: Trace) -> str:
 
 def build(trace: Trace, *, note: str | None = None) -> bytes:
     """The gzipped container that the stepper opens; with a ``note`` it holds no verdicts, and says why."""
-    return _built_with(trace, *(_report(trace) if note is None else (None, note)))
+    return _packed(trace, *(_report(trace) if note is None else (None, note)))
 
 
-def _built_with(trace: Trace, report: CheckReport | None, note: str) -> bytes:
-    packer = BrowserPacker(*_limits(trace.data))
+def _packed(trace: Trace, report: CheckReport | None, note: str) -> bytes:
     with uncollected():
-        parts = header_parts(trace, packer, told=True)
+        content = _container(trace, report, note)
+    return gzip.compress(content, 6, mtime=0)
+
+
+def _container(trace: Trace, report: CheckReport | None, note: str) -> bytes:
+    packer = BrowserPacker(*_limits(trace.data))
+    parts = header_parts(trace, packer, told=True)
     parts["texts"] = _near(parts["texts"], trace)
     scale = scale_of(trace)
     titles: dict[str, int] = {}
@@ -357,8 +362,7 @@ def _built_with(trace: Trace, report: CheckReport | None, note: str) -> bytes:
         check_kind="" if report is None else report.kind,
         check_note=note if report is None else " ".join(part for part in (report.blame_text, *report.notes) if part),
     )
-    content = packer.close(PayloadHeader(**parts, arrays=packer.table(), view=view))
-    return gzip.compress(content, 6, mtime=0)
+    return packer.close(PayloadHeader(**parts, arrays=packer.table(), view=view))
 
 
 def _near(texts: Mapping[str, str], trace: Trace) -> dict[str, str]:
@@ -387,5 +391,5 @@ def shipment(trace: Trace) -> tuple[CheckReport | None, bytes]:
     found = _built.get(trace)
     if found is None or found[0] is not trace.report:
         report, note = _report(trace)
-        found = _built[trace] = (report, _built_with(trace, report, note))
+        found = _built[trace] = (report, _packed(trace, report, note))
     return found
