@@ -6,6 +6,7 @@ import gc
 import sys
 import threading
 import weakref
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
@@ -119,3 +120,27 @@ def test_the_cycle_collector_is_on_again_after_a_pass_also_one_that_failed():
     with pytest.raises(ZeroDivisionError):
         bad(tv.tensor(1.0, requires_grad=True)).backward()
     assert gc.isenabled()
+
+
+def test_an_array_that_several_nodes_hold_is_one_in_the_record() -> None:
+    a, b = tv.tensor(0.5, requires_grad=True), tv.tensor(0.25, requires_grad=True)
+    c = a * b
+    trace = (c * b).backward()
+    product = trace.nodes[-1]
+    assert product.saved["b"] is trace.node(b).value
+    assert product.saved["a"] is trace.node(c).value
+    only = trace.node(c).shares[0]
+    assert only.local is only.value
+    assert only.value is only.total
+    steps = [s for s in trace.steps if s.kind == "accumulate" and s.node == trace.node(b).id]
+    assert steps[1].before is steps[0].after
+
+
+def test_what_is_made_many_at_a_time_is_as_frozen_as_what_is_made_alone() -> None:
+    x = tv.tensor(3.0, requires_grad=True)
+    trace = (x * x).backward()
+    for part in (trace.nodes[0], trace.nodes[0].shares[0], trace.data.steps[0]):
+        with pytest.raises(FrozenInstanceError):
+            part.caption = part.op = part.slot = None  # type: ignore[union-attr, misc]
+        assert replace(part) is not part
+        assert type(replace(part)) is type(part)

@@ -1,0 +1,33 @@
+"""What is found of many arrays together is what is found of each."""
+
+import numpy as np
+import pytest
+
+from tensorviz import bulk
+
+ARRAYS = [
+    *(np.array(x) for x in (0.0, -2.0, np.nan, np.inf, 1e-200)),
+    np.array([3.0, -4.0]),
+    np.array([1.0, -np.inf]),
+    np.zeros((2, 3)),
+    np.zeros((0, 3)),
+    np.arange(6.0).reshape(2, 3).T,
+    np.arange(200.0),
+    np.full(200, np.nan),
+    *(np.array([1, 2], d) for d in ("float32", "float16", "int64", "bool", ">f8")),
+    np.array(np.nan, "float32"),
+]
+
+
+@pytest.mark.parametrize("some", [ARRAYS, ARRAYS[:5], ARRAYS[10:], [], ARRAYS[::-1]])
+def test_many_arrays_are_told_what_each_is(some: list[np.ndarray]) -> None:
+    each = [bool(np.isfinite(a).all()) for a in some]
+    assert bulk.finite(some).tolist() == each
+    norms = [float(np.linalg.norm(a.astype(float).ravel())) if whole else np.nan for a, whole in zip(some, each, strict=True)]
+    np.testing.assert_allclose(bulk.norms(some), norms, rtol=1e-15)
+
+
+def test_only_small_plain_arrays_are_put_together() -> None:
+    which, entries, starts = bulk.together(ARRAYS)
+    assert which == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert [len(part) for part in np.split(entries, starts[1:])] == [ARRAYS[k].size for k in which]
