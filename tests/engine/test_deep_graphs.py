@@ -139,8 +139,8 @@ def test_an_array_that_several_nodes_hold_is_one_in_the_record() -> None:
 def test_what_is_made_many_at_a_time_is_as_frozen_as_what_is_made_alone() -> None:
     x = tv.tensor(3.0, requires_grad=True)
     trace = (x * x).backward()
-    for part in (trace.nodes[0], trace.nodes[0].shares[0], trace.data.steps[0]):
+    for part, name in ((trace.nodes[0], "op"), (trace.nodes[0].shares[0], "slot"), (trace.data.steps[0], "caption")):
         with pytest.raises(FrozenInstanceError):
-            part.caption = part.op = part.slot = None  # type: ignore[union-attr, misc]
+            setattr(part, name, None)
         assert replace(part) is not part
         assert type(replace(part)) is type(part)
