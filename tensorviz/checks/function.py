@@ -21,7 +21,7 @@ from tensorviz.checks.problems import Moved
 from tensorviz.checks.quick import Plan, look, plan
 from tensorviz.checks.replayed import within
 from tensorviz.checks.report import Block, CheckReport, block, single
-from tensorviz.checks.run import BUDGET, KINKED, blame_text, excused
+from tensorviz.checks.run import BUDGET, KINKED, blame_text, born, excused
 from tensorviz.checks.search import Outcome, along
 from tensorviz.checks.stale import overwritten
 from tensorviz.checks.subject import Subject, agrees, read, title
@@ -222,6 +222,8 @@ class _Call:
         if unsteady is not None:
             return CheckReport([unsteady], subject=subject)
         blame, said, notes = self._blame(trace, blocks)
+        if any(b.counts.get("undefined") for b in blocks):
+            notes += born(Subject(trace.data, self.ruler, BUDGET, _SEED), blocks)
         return CheckReport(blocks, blame=blame, blame_text=said, subject=subject, notes=notes, trace=trace)
 
     def _unsteady(self, arrays: list[Any]) -> Block | None:

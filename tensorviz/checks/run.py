@@ -121,7 +121,13 @@ def report_of(subject: Subject, blocks: list[Block], notes: tuple[str, ...] = ()
     said = blame_text(data, blocks, blame)
     if blame is not None and any(b.node == blame and b.scope == "local" for b in blocks):
         said = " ".join(part for part in (said, overwritten(subject, blame)) if part)
-    return CheckReport(blocks, blame=blame, blame_text=said, subject=f"check of {root}", notes=notes)
+    return CheckReport(blocks, blame=blame, blame_text=said, subject=f"check of {root}", notes=(*notes, *born(subject, blocks)))
+
+
+def born(subject: Subject, blocks: Iterable[Block]) -> tuple[str, ...]:
+    """A note on where the first number that is not finite came from, where that is why something could not be judged."""
+    undefined = any(b.counts.get("undefined") for b in blocks)
+    return (subject.born,) if undefined and subject.born else ()
 
 
 def blame_text(data: TraceData, blocks: Iterable[Block], blame: int | None) -> str:

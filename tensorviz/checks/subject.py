@@ -66,6 +66,19 @@ class Subject:
         return all(n.value.dtype == np.float64 for n in self.nodes if n.value.dtype.kind == "f")
 
     @cached_property
+    def born(self) -> str:
+        """Where the first number that is not finite came from, and what to do; empty where all are finite."""
+        from tensorviz.findings.nonfinite import nonfinite
+
+        first = next(iter(nonfinite(self.data)), None)
+        if first is None:
+            return ""
+        where = f" ({first.source})" if first.source else ""
+        return (
+            f"The first number that is not finite: {first.kind}, {first.phase}, at {first.op}, node {first.node}{where}. {first.why} {first.remedy}"
+        )
+
+    @cached_property
     def costs(self) -> list[int]:
         """What running each node's op once takes, in array elements."""
         sizes = [n.value.size for n in self.nodes]

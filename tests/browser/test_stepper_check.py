@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 from playwright.sync_api import expect
 
+import tensorviz as tv
 from browser.book import wait_until
+from tensorviz.checks.alongside import Alongside
 
 DEEP = """\
 import numpy as np
@@ -69,6 +72,33 @@ def test_verdicts_arrive_while_another_cell_runs_can_be_stopped_and_are_exported
     stepper.get_by_role("button", name="Next step").click()
     stepper.get_by_role("tab", name="Check").click()
     expect(stepper.get_by_role("tabpanel")).to_contain_text("global: against differences of the whole pass")
+
+
+def test_an_export_of_a_check_that_was_cancelled_shows_what_it_had_come_to(open_page, tmp_path):
+    rng = np.random.default_rng(0)
+    h = x = tv.tensor(rng.normal(size=(4, 6)), requires_grad=True, name="x")
+    for _ in range(8):
+        h = np.tanh(h @ tv.tensor(rng.normal(0, 0.4, size=(6, 6)), requires_grad=True)) + h
+    trace = (h * h).mean().backward()
+
+    class Impatient(Alongside):
+        def _advance(self):
+            self.cancel()
+            return super()._advance()
+
+    checking = Impatient(trace, lambda update: None)
+    checking._left = checking._run()
+    checking.state = "running"
+    assert checking.wait() and checking.state == "cancelled"
+    (said,) = trace.report.notes
+    (tmp_path / "page.html").write_text(trace.to_html(), "utf-8")
+
+    stepper = open_page(tmp_path / "page.html").get_by_role("region", name="Backward pass debugger")
+    expect(stepper.locator(".tv-verdict[data-sign=ok]")).to_have_count(len({row.node for row in trace.report.rows}))
+    stepper.get_by_role("button", name="Last step").click()
+    stepper.get_by_role("tab", name="Check").click()
+    expect(stepper.get_by_role("tabpanel")).to_contain_text(said)
+    assert x.grad is not None
 
 
 def test_the_stepper_goes_to_the_blamed_node_and_comes_back_to_it(open_notebook):

@@ -240,3 +240,16 @@ def test_settings_are_looked_at():
     with pytest.raises(OptionError, match="gradcheck: eps must be a finite number above 0"):
         gradcheck(lambda p: p, A, eps=0)
     assert gradcheck(lambda a, b: product("gradcheck_loose", 1.03)(a, b), A, B, rtol=0.1).kind == "ok"
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_is_not_finite_is_told_with_where_it_began_and_what_to_do():
+    def f(x):
+        return np.where(x > 1.0, np.sqrt(x), 0.0)
+
+    report = tv.gradcheck(f, np.array([0.0, 4.0]), raise_exception=False)
+    (note,) = report.notes
+    assert report.kind == "undefined" and "nan, backward, at sqrt" in note and "np.sqrt(x)" in note and "np.where(mask, x, 1.0)" in note
+    (note,) = f(tv.tensor([0.0, 4.0], requires_grad=True)).sum().backward().check().notes
+    assert "nan, backward, at sqrt" in note
+    assert tv.gradcheck(f, np.array([2.0, 4.0])).notes == ()

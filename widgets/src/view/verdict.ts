@@ -154,12 +154,11 @@ export function checkPane({ rec }: Context, id: number): Virtual {
     add(`its own rule, for ${to} `, "local: the share that it sends there", rows);
   }
   if (!parts.length) {
-    const why =
-      node?.shares.length && progress && progress.state !== "done"
-        ? running
-          ? "The check has not come to this node yet."
-          : note
-        : "This node receives no gradient, so there is nothing to check.";
+    const why = !node?.shares.length
+      ? "This node receives no gradient, so there is nothing to check."
+      : running
+        ? "The check has not come to this node yet."
+        : note || "This node was not among those that were checked.";
     return h("div", {}, h("p", { class: "tv-dim" }, why));
   }
   return h(
