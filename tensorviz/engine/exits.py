@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from opcode import opmap
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from tensorviz.engine.graph import OURS, Node
 from tensorviz.engine.threads import Local
-from tensorviz.errors import NoRuleError
+from tensorviz.errors import InPlaceError, NoRuleError
 
 LARGEST = 16
 """Elements up to which what is read out is remembered: buffers are filled by numbers or short rows."""
@@ -40,14 +41,25 @@ _LOOKING = ("ndim", "shape", "size")
 """Functions of NumPy that look at an array and take nothing out of it."""
 
 
+def refuse_assignment(what: str, frame: Any = None) -> None:
+    """Raise where a Tensor is assigned to elements of an array, which takes its numbers without its gradient. ``frame``: the user's, two frames up if None."""
+    frame = frame or sys._getframe(2)
+    if frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] in _STORES:
+        raise InPlaceError(
+            f"{what}, which requires a gradient, cannot be assigned to elements of an array: that holds plain numbers, and the gradient would be lost. "
+            f"Make the array a Tensor, e.g. by np.zeros_like(x), or assign x.numpy() (of one number x.item()) where no gradient is meant"
+        )
+
+
 def refuse(what: str, dtype: Any) -> None:
-    """Raise where a Tensor is made an array by NumPy's own Python code, which asked nobody: the caller never sees that its gradient is lost.
+    """Raise where a Tensor is made an array by an assignment to elements of one, or by NumPy's own Python code: the user never sees that a gradient is lost.
 
     The caller is the user: what another library (one that draws, say) reads out goes nowhere.
     """
     frame: Any = sys._getframe(2)
     module, function = frame.f_globals.get("__name__", ""), None
     if not module.startswith("numpy.") or module.startswith("numpy.testing") or frame.f_code.co_name in _LOOKING:
+        refuse_assignment(what, frame)
         if dtype is None or np.dtype(dtype) != object:
             return
         raise NoRuleError(
@@ -67,6 +79,8 @@ def refuse(what: str, dtype: Any) -> None:
     )
 
 
+_STORES = {opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in opmap}
+"""What Python calls ``a[i] = v`` and ``a[i:j] = v`` in its code."""
 _LIBRARIES = np.__file__.rpartition("numpy")[0]
 """Where libraries are installed."""
 _ADVICE = {

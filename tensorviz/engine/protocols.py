@@ -13,7 +13,10 @@ from tensorviz.errors import DTypeError, NoRuleError
 
 def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``np.tanh(x)``, ``ndarray + x``, ``np.add.reduce(x)``: the op of the same meaning, recorded."""
-    if kwargs.get("out") is not None:
+    out = kwargs.get("out")
+    if out is not None and len(out) == 1 and hasattr(out[0], "_node"):
+        return _written(out[0], ufunc, method, inputs, {k: v for k, v in kwargs.items() if k != "out"})
+    if out is not None:
         raise NoRuleError(
             f"np.{ufunc.__name__} with out= (or an array changed in place by a Tensor, as in `a += x`) cannot be recorded: the array is outside the graph. Write a = a {_sign(ufunc)} x"
         )
@@ -51,6 +54,18 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     if dtype is None or not op.differentiable:  # of a comparison dtype= is that of the result, which is clear
         return apply(op, inputs, {})
     return apply(op, [_cast(ufunc, x, np.dtype(dtype), casting) for x in inputs], {})
+
+
+def _written(out: Any, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A result put in the place of a Tensor, as ``x *= y`` does."""
+    op = UFUNCS.get(ufunc) if method == "__call__" else None
+    if op is not None:
+        out._refuse_change(op)
+    found = array_ufunc(ufunc, method, inputs, kwargs)
+    if op is None or getattr(found, "_node", None) is None or found.shape != out.shape or (found.requires_grad and out.dtype.kind != "f"):
+        out[...] = found
+        return out
+    return out._receive(found, op.name)
 
 
 _WITHOUT_EFFECT = {"order", "subok"}

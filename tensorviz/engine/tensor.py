@@ -337,6 +337,11 @@ class Tensor:
 
     def _replace(self, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Tensor:
         """Put the result of an op in this Tensor's place; the old node stays what it was."""
+        self._refuse_change(op)
+        return self._receive(apply(op, (self, *operands), params), op.name)
+
+    def _refuse_change(self, op: Op) -> None:
+        """Raise where an op cannot put its result in this Tensor's place."""
         old = self._current()
         enabled = is_grad_enabled()
         if old.op is None and old.requires_grad and enabled:
@@ -345,7 +350,10 @@ class Tensor:
                 f"{f'Write x = x {op.label} ... for a new value' if op.operators else 'Change a copy, made with x.copy()'}, or update it inside `with tv.no_grad():`"
             )
         aliases.refuse_write(self, op)
-        self._take_over(apply(op, (self, *operands), params), op.name)
+
+    def _receive(self, result: Tensor, by: str) -> Tensor:
+        """Become the result of an in-place op named ``by``, and change with it what shares its memory in NumPy's world."""
+        self._take_over(result, by)
         if aliases.alias_of(self) is not None:
             aliases.write_through(self)
         return self
@@ -426,10 +434,14 @@ class Tensor:
 
     def __float__(self) -> float:
         found = float(self._number("float()"))
+        if self.requires_grad and is_grad_enabled():
+            exits.refuse_assignment(self._what())
         exits.left(self._current(), is_grad_enabled())
         return found
 
     def __int__(self) -> int:
+        if self.requires_grad and is_grad_enabled():
+            exits.refuse_assignment(self._what())
         return int(self._number("int()"))
 
     def _number(self, what: str) -> Any:

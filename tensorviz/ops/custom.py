@@ -12,7 +12,7 @@ from tensorviz.arguments import shown
 from tensorviz.engine import trees
 from tensorviz.engine.graph import Node, new_uid, user_frame
 from tensorviz.engine.op import REGISTRY, Op, register
-from tensorviz.engine.tensor import Tensor
+from tensorviz.engine.tensor import Tensor, tensor
 from tensorviz.engine.unbroadcast import can_grow
 from tensorviz.errors import OpDefinitionError, RuleError
 
@@ -167,6 +167,7 @@ def _pull(op: Op, vjp: Callable[..., Any]) -> Callable[[Node, Any], tuple[Any, .
 
 def _pull_recorded(op: Op, vjp: Callable[..., Any]) -> Callable[[Node, Any, Callable[[Node], Any], tuple[Any, ...]], tuple[Any, ...]]:
     def pull_recorded(node: Node, g: Any, wrap: Callable[[Node], Any], _extras: tuple[Any, ...]) -> tuple[Any, ...]:
+        g = g if isinstance(g, Tensor) else tensor(g)  # so that a rule may write into a copy of it
         return _shares(op, node, vjp(g, *(wrap(n) for n in node.inputs), **node.params))
 
     return pull_recorded

@@ -1,0 +1,135 @@
+"""What would take a Tensor out of its graph without a word is refused; what is meant (no_grad, detach, numpy, item) is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tensorviz as tv
+from tensorviz.errors import DTypeError, InPlaceError, NoRuleError
+
+
+@pytest.mark.parametrize(
+    ("f", "says"),
+    [
+        (lambda x: np.sum([x[0], x[1]]), r"NumPy's sum makes plain arrays.*tv\.stack"),
+        (lambda x: np.median([x, x], axis=0), r"NumPy's median"),
+        (lambda x: np.linalg.norm([x[0], 1.0]), r"NumPy's norm"),
+        (lambda x: np.vstack([[x[0]], [x[1]]]), r"NumPy's vstack"),
+        (lambda x: np.r_[x, 1.0], r"np\.concatenate for np\.r_"),
+        (lambda x: np.c_[x, x], r"np\.column_stack for np\.c_"),
+        (lambda x: np.vectorize(lambda v: v * 2)(x), r"NumPy calls.*in place of np\.vectorize"),
+        (lambda x: list(np.ndenumerate(x)), r"np\.ndindex"),
+        (lambda x: np.full((2,), x[0]), r"NumPy's full"),
+        (lambda x: np.polynomial.Polynomial(x), r"ABCPolyBase"),
+        (lambda x: np.array(x, dtype=object), r"an array of objects"),
+    ],
+)
+def test_what_numpy_would_take_out_of_the_graph_without_asking_is_refused(f, says):
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(NoRuleError, match=says):
+        f(x)
+    f(x.detach())
+    with tv.no_grad():
+        f(x)
+
+
+def test_what_only_looks_is_free_to_do_so():
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    assert (np.shape([x, x]), np.ndim([x, x]), np.size([x, x])) == ((2, 2), 2, 4)
+    np.testing.assert_array_equal(x, [1.0, 2.0])
+    assert np.asarray(x).tolist() == [1, 2]
+    assert np.array([x, x]).shape == (2, 2)
+
+
+def test_another_library_may_read_what_it_draws(tmp_path, monkeypatch):
+    library = tmp_path / "drawing.py"
+    library.write_text("import numpy as np\ndef points(x):\n    return np.atleast_1d([x, x])\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import drawing
+
+    x = tv.tensor(1.0, requires_grad=True)
+    with pytest.raises(NoRuleError):
+        drawing.points(x)
+    monkeypatch.setattr("tensorviz.engine.exits._LIBRARIES", str(tmp_path))
+    assert drawing.points(x).tolist() == [1, 1]
+
+
+# ---- assigned to elements of an array ----------------------------------------------------------------------------
+
+
+def test_a_tensor_cannot_be_assigned_to_elements_of_an_array_which_would_lose_its_gradient():
+    x, array = tv.tensor([1.0, 2.0], requires_grad=True), np.zeros(2)
+    with pytest.raises(InPlaceError, match=r"cannot be assigned to elements of an array.*np\.zeros_like\(x\)"):
+        array[:] = x
+    with pytest.raises(InPlaceError, match="cannot be assigned"):
+        array[[1, 0]] = [x[0], x[1]]
+    with pytest.raises(ValueError, match="array element") as caught:  # NumPy's own words on what no float can be made of
+        array[0] = x[0]
+    assert isinstance(caught.value.__cause__, InPlaceError)
+    with pytest.raises(ValueError, match="array element"):
+        array[0] += x[0]
+    assert array.tolist() == [0, 0]
+
+
+def test_numbers_that_are_meant_as_such_can_be_assigned():
+    x, array = tv.tensor([1.0, 2.0], requires_grad=True), np.zeros(2)
+    array[0], array[1] = x[0].item(), float(x[1])
+    assert array.tolist() == [1, 2]
+    array[:] = x.numpy() + 1
+    array[1:] = x.detach()[1:] * 2
+    assert array.tolist() == [2, 4]
+    with tv.no_grad():
+        array[:] = x * 3.0
+        array[0] = x[0]
+    assert array.tolist() == [1, 6]
+    kept: dict[int, object] = {}
+    kept[0] = x
+    assert kept[0] is x
+
+
+# ---- a Tensor to write into --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("write", "expected"),
+    [
+        (lambda x, y: np.multiply(x, 3.0, out=y), [3, 3]),
+        (lambda x, y: np.multiply(x, x, y), [2, 4]),
+        (lambda x, y: np.add(np.square(x, out=y), y, out=y), [4, 8]),
+        (lambda x, y: np.multiply.outer(x, [1.0], out=y[:, None]), [1, 1]),
+    ],
+)
+def test_a_ufunc_writes_into_a_tensor_as_into_an_array(write, expected):
+    array, values = np.zeros(2), np.array([1.0, 2.0])
+    write(values, array)
+    x, y = tv.tensor(values, requires_grad=True), tv.tensor([0.0, 0.0])
+    write(x, y)
+    np.testing.assert_array_equal(y.numpy(), array)
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad, expected, rtol=1e-15)
+
+
+def test_a_ufunc_gives_the_tensor_that_it_wrote_into_and_refuses_what_an_assignment_refuses():
+    x, y = tv.tensor([1.0, 2.0], requires_grad=True), tv.tensor([0.0, 0.0])
+    assert np.add(x, 1.0, out=y) is y
+    with pytest.raises(InPlaceError, match="in-place add on the leaf"):
+        np.add(x, 1.0, out=x)
+    with pytest.raises(DTypeError, match="gradient of v would be lost"):
+        np.add(x, 1.0, out=tv.tensor([0, 0]))
+    with pytest.raises(NoRuleError, match=r"np\.add with out="):
+        np.add(x, 1.0, out=np.zeros(2))
+
+
+def test_a_custom_rule_may_write_into_copies_also_for_higher_derivatives():
+    def rule(g, a):
+        share = g.copy()
+        share *= a
+        np.multiply(share, a, out=share)
+        return (3 * share,)
+
+    cube = tv.custom_op("cube_in_place", lambda a: a**3, rule)
+    x = np.array([1.5, -2.0])
+    np.testing.assert_allclose(tv.grad(lambda a: cube(a).sum())(x), 3 * x * x)
+    np.testing.assert_allclose(tv.hessian(lambda a: cube(a).sum())(x), np.diag(6 * x))
+    np.testing.assert_allclose(tv.grad(lambda a: tv.hvp(lambda b: cube(b).sum(), a, np.ones(2)).sum())(x), [6, 6])
