@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorviz.arguments import number, shown
-from tensorviz.checks.differences import CODE, Ruler
+from tensorviz.checks.differences import Ruler
 from tensorviz.checks.local import check_rule
-from tensorviz.checks.run import BUDGET, blame_text
+from tensorviz.checks.run import BUDGET, blame_text, is_wrong
 from tensorviz.checks.subject import Subject, title
 from tensorviz.engine.backward import fit
 from tensorviz.engine.graph import Node, local
@@ -200,7 +200,7 @@ class _Look:
         nodes: list[TraceNode] = subject.nodes  # type: ignore[assignment]
         nodes[i] = replace(nodes[i], cotangent=np.asarray(gradient))
         subject.sent[i] = {s.slot: self._share(node, s) for s in sent}
-        wrong = [b for b in check_rule(subject, i) if b.code == CODE["mismatch"]]
+        wrong = [b for b in check_rule(subject, i) if is_wrong(b)]
         if wrong:
             self._stop("check", blame_text(subject.data, wrong, i), node)
 

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.arguments import function, number
+from tensorviz.arguments import function, number, shown
 from tensorviz.checks.differences import CODE, Floats, Judged, Ruler, scale_of
 from tensorviz.checks.graph import Graph
-from tensorviz.checks.local import AGAIN, NOT_LINEAR, check_rule
+from tensorviz.checks.local import AGAIN, NOT_LINEAR, UNSTEADY, check_rule
 from tensorviz.checks.problems import Moved
 from tensorviz.checks.quick import Plan, look, plan
 from tensorviz.checks.replayed import within
 from tensorviz.checks.report import Block, CheckReport, block, single
-from tensorviz.checks.run import BUDGET, KINKED, blame_text, born, excused
+from tensorviz.checks.run import BUDGET, KINKED, blame_text, born, excused, is_wrong
 from tensorviz.checks.search import Outcome, along
 from tensorviz.checks.stale import overwritten
 from tensorviz.checks.subject import Subject, agrees, read, title
@@ -185,12 +185,11 @@ class _Call:
         if self.refused:
             return CheckReport(self.refused, subject=subject)
         leaves = {k: tensor(x, requires_grad=True, name=self.names[k]) for k, x in self.points.items()}
-        outputs = _floats(self.f(*self.arguments(self.points, lambda k, _: leaves[k])))
+        result = self.f(*self.arguments(self.points, lambda k, _: leaves[k]))
+        outputs = _floats(result)
         arrays = [np.array(o.numpy() if isinstance(o, Tensor) else o) for o in outputs]
         if not arrays:
-            return CheckReport(
-                [single(None, "function", None, "f", "input", "f returns no floats: integers and booleans have no derivative")], subject=subject
-            )
+            return CheckReport([single(None, "function", None, "f", "input", _no_floats(result))], subject=subject)
         self.shapes = [a.shape for a in arrays]
         unsteady = self._unsteady(arrays)
         if unsteady is not None:
@@ -221,6 +220,11 @@ class _Call:
         unsteady = None if len(quick) == len(blocks) else self._unsteady(arrays)
         if unsteady is not None:
             return CheckReport([unsteady], subject=subject)
+        if any(NOT_LINEAR in b.reasons for b in blocks):
+            third, _ = self._pull(outputs, leaves, [w * AGAIN for w in weights])
+            if not all(agrees(third[k], again[k]) for k in third):
+                said = "the gradient is another one each time the backward pass runs: a rule draws random numbers, or keeps count of its calls"
+                blocks = [single(None, "function", None, "f", "nondeterministic", said)]
         blame, said, notes = self._blame(trace, blocks)
         if any(b.counts.get("undefined") for b in blocks):
             notes += born(Subject(trace.data, self.ruler, BUDGET, _SEED), blocks)
@@ -373,18 +377,18 @@ class _Call:
     def _blame(self, trace: Trace, blocks: list[Block]) -> tuple[int | None, str, tuple[str, ...]]:
         """Where a mismatch comes from: the node whose rule is wrong by itself, or what cuts the graph. A wrong rule behind what differences of f cannot judge is added to the blocks."""
         worst = min([b.code for b in blocks], default=CODE["ok"])
-        if worst not in (CODE["mismatch"], CODE["nonsmooth"], CODE["noise"]):
+        if worst not in (CODE["mismatch"], CODE["nondeterministic"], CODE["nonsmooth"], CODE["noise"]):
             return None, "", ()
         data = trace.data
         subject = Subject(data, self.ruler, BUDGET, _SEED)
         rules = [b for n in reversed(data.nodes) for b in check_rule(subject, n.id)]
-        found = [b for b in rules if b.code == CODE["mismatch"]]
+        found = [b for b in rules if is_wrong(b)]
         if found:
-            if worst != CODE["mismatch"]:
+            if worst > CODE["nondeterministic"]:
                 blocks += found
             blame = found[0].node
             said = blame_text(data, found, blame)
-            return blame, " ".join(part for part in (said, "" if blame is None else overwritten(subject, blame)) if part), ()
+            return blame, " ".join(part for part in (said, "" if blame is None or UNSTEADY in said else overwritten(subject, blame)) if part), ()
         if worst != CODE["mismatch"]:
             return None, "", ()
         if any(b.code == CODE["noise"] for b in rules) and not any(NOT_LINEAR in b.reasons for b in blocks):
@@ -427,6 +431,12 @@ class _Call:
         call = _Call(self.f, beside, self.ruler)
         call.excuses = False
         return bool(call.report().ok)
+
+
+def _no_floats(result: Any) -> str:
+    if isinstance(result, (Tensor, np.ndarray, np.generic, int)):
+        return f"f returns no floats but {shown(result)}: integers and booleans have no derivative"
+    return f"f returned {shown(result)}, expected a Tensor or array of floats, or a tuple, list or dict of them; is there a return in f?"
 
 
 def _random() -> Block:

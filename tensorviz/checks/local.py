@@ -22,6 +22,7 @@ from tensorviz.trace import Share, TraceNode, sum_axes
 AGAIN = 1.75
 """The factor of a second gradient: a rule that is not linear in what it receives gives itself away."""
 NOT_LINEAR = "the rule is not linear in the gradient that it receives: 1.75 times as large a one does not give 1.75 times the share"
+UNSTEADY = "the rule gives another share each time it runs on the same gradient: it draws random numbers, or keeps count of its calls"
 NOT_THE_RULE = "the share that was sent is not what the op's rule gives for the gradient that it received"
 MISSING = "no share was sent to this operand"
 
@@ -64,7 +65,7 @@ def check_rules(subject: Subject, ids: Sequence[int]) -> dict[int, list[Block]]:
             crooked[i] = _crooked(subject, a.node)
         made = a.block(outcomes.get(id(a)))
         other = crooked[i].get(a.slot)
-        found[i][a.place] = other if other is not None and made.code > CODE["mismatch"] else made
+        found[i][a.place] = other if other is not None and (made.code > CODE["mismatch"] or UNSTEADY in other.reasons) else made
     return {i: [b for b in blocks if b is not None] for i, blocks in found.items()}
 
 
@@ -174,18 +175,21 @@ def _crooked(subject: Subject, node: TraceNode) -> dict[int, Block]:
                 continue
             off = off > subject.ruler.allowed(a, b / AGAIN)
         if off.any():
-            odd = _oddity(subject, node, slot, a, b / AGAIN, rule_in_double(node, operands, need, 1.0), rule_in_double(node, operands, need, AGAIN))
+            one, two, more = (rule_in_double(node, operands, need, factor) for factor in (1.0, 1.0, AGAIN))
+            odd = _oddity(subject, node, slot, a, b / AGAIN, one, two, more)
             if odd is not None:
                 found[slot] = odd
     return found
 
 
-def _oddity(subject: Subject, node: TraceNode, slot: int, sent: Floats, again: Floats, one: Any, more: Any) -> Block | None:
-    """What is odd about a share that a second gradient contradicts. ``one``, ``more``: the rule's shares after another forward, by which it may go."""
-    rule, scaled = (None if shares is None else shares[slot] for shares in (one, more))
-    if rule is None or scaled is None or not rule.shape == scaled.shape == sent.shape:
+def _oddity(subject: Subject, node: TraceNode, slot: int, sent: Floats, again: Floats, one: Any, two: Any, more: Any) -> Block | None:
+    """What is odd about a share that a second gradient contradicts. ``one``, ``two``, ``more``: the rule's shares after another forward, by which it may go."""
+    rule, twin, scaled = (None if shares is None else shares[slot] for shares in (one, two, more))
+    if rule is None or twin is None or scaled is None or not rule.shape == twin.shape == scaled.shape == sent.shape:
         return _unlike(subject, node, slot, again, sent, NOT_LINEAR)
     with np.errstate(invalid="ignore"):
+        if np.any(np.abs(twin - rule) > subject.ruler.allowed(rule, twin)):
+            return _unlike(subject, node, slot, twin, rule, UNSTEADY, "nondeterministic")
         if np.any(np.abs(scaled / AGAIN - rule) > subject.ruler.allowed(rule, scaled / AGAIN)):
             return _unlike(subject, node, slot, scaled / AGAIN, rule, NOT_LINEAR)
         if np.any(np.abs(rule - sent) > subject.ruler.allowed(rule, sent)):
@@ -193,11 +197,11 @@ def _oddity(subject: Subject, node: TraceNode, slot: int, sent: Floats, again: F
     return None
 
 
-def _unlike(subject: Subject, node: TraceNode, slot: int, analytic: Floats, numeric: Floats, reason: str) -> Block:
+def _unlike(subject: Subject, node: TraceNode, slot: int, analytic: Floats, numeric: Floats, reason: str, verdict: str = "mismatch") -> Block:
     """A block of the elements in which a share is not what it should be, though differences cannot tell."""
     with np.errstate(invalid="ignore"):
         where = np.flatnonzero(np.abs(analytic - numeric).reshape(-1) > subject.ruler.allowed(analytic, numeric).reshape(-1))
-    judged = Judged(numeric.reshape(-1)[where], np.full(len(where), CODE["mismatch"], dtype=np.int8), [reason] * len(where))
+    judged = Judged(numeric.reshape(-1)[where], np.full(len(where), CODE[verdict], dtype=np.int8), [reason] * len(where))
     return block(node.id, "local", slot, _named(node, slot), analytic.shape, where, analytic.reshape(-1)[where], judged, subject.ruler)
 
 

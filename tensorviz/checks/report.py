@@ -97,16 +97,16 @@ class Block:
 
 
 def relative(a: float, n: float) -> float:
-    """|a - n| / max(|a|, |n|); 0 where both are 0.
+    """|a - n| / max(|a|, |n|); 0 where both are 0, NaN where one of them is not finite.
 
     >>> relative(0.0, 0.0), relative(3.0, 4.0), relative(0.0, 1e-12)
     (0.0, 0.25, 1.0)
     """
     top = max(abs(a), abs(n))
+    if not (math.isfinite(a) and math.isfinite(n)):
+        return math.nan
     if top == 0.0:
         return 0.0
-    if math.isinf(top):
-        return math.nan
     return abs(a - n) / top
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tensorviz.arguments import function, number, shown, whole
 from tensorviz.checks.differences import CODE, Ruler
-from tensorviz.checks.local import check_rules
+from tensorviz.checks.local import UNSTEADY, check_rules
 from tensorviz.checks.progress import Bar, Progress, Told, teller
 from tensorviz.checks.replayed import CALL, check_gradients, check_total, price
 from tensorviz.checks.report import Block, CheckReport, single
@@ -113,15 +113,20 @@ def subject_of(
 def report_of(subject: Subject, blocks: list[Block], notes: tuple[str, ...] = ()) -> CheckReport:
     """The report of a trace's blocks, with the blame."""
     data = subject.data
-    wrong = sorted({b.node for b in blocks if b.scope in ("local", "sum") and b.node is not None and b.code == CODE["mismatch"]})
+    wrong = sorted({b.node for b in blocks if b.scope in ("local", "sum") and b.node is not None and is_wrong(b)})
     blame = wrong[-1] if wrong else None
     noisy, kinked = ([b.node for b in blocks if b.scope == "local" and b.node is not None and b.code == CODE[v]] for v in ("noise", "nonsmooth"))
     blocks = [_excused(subject, b, wrong, noisy, kinked) for b in blocks]
     root = ", ".join(data.nodes[r].title for r in data.roots[:3])
     said = blame_text(data, blocks, blame)
-    if blame is not None and any(b.node == blame and b.scope == "local" for b in blocks):
+    if blame is not None and any(b.node == blame and b.scope == "local" and b.code == CODE["mismatch"] for b in blocks):
         said = " ".join(part for part in (said, overwritten(subject, blame)) if part)
     return CheckReport(blocks, blame=blame, blame_text=said, subject=f"check of {root}", notes=(*notes, *born(subject, blocks)))
+
+
+def is_wrong(b: Block) -> bool:
+    """Whether a block of a rule, or of a sum of shares, puts the blame on its node."""
+    return b.code == CODE["mismatch"] or UNSTEADY in b.reasons
 
 
 def born(subject: Subject, blocks: Iterable[Block]) -> tuple[str, ...]:
@@ -135,9 +140,11 @@ def blame_text(data: TraceData, blocks: Iterable[Block], blame: int | None) -> s
     if blame is None:
         return ""
     node = data.nodes[blame]
-    found = [b for b in blocks if b.node == blame and b.scope in ("local", "sum") and b.code == CODE["mismatch"]]
+    found = [b for b in blocks if b.node == blame and b.scope in ("local", "sum") and is_wrong(b)]
     worst = found[0].worst
     where = f" ({node.source})" if node.source else ""
+    if found[0].code != CODE["mismatch"]:
+        return f"The backward rule of {node.op} is wrong at node {blame}{where}: {UNSTEADY}."
     if found[0].scope == "sum":
         return f"The gradient of {title(node)}, node {blame}{where}, is not the sum of its shares: analytic {worst.analytic:.6g}, numeric {worst.numeric:.6g}."
     slot = worst.slot or 0

@@ -253,3 +253,33 @@ def test_what_is_not_finite_is_told_with_where_it_began_and_what_to_do():
     (note,) = f(tv.tensor([0.0, 4.0], requires_grad=True)).sum().backward().check().notes
     assert "nan, backward, at sqrt" in note
     assert tv.gradcheck(f, np.array([2.0, 4.0])).notes == ()
+
+
+@pytest.mark.parametrize("returned", [None, "x", (), object()])
+def test_a_function_that_returns_no_array_at_all_is_told_so(returned):
+    report = tv.gradcheck(lambda x: returned, np.array([1.0]), raise_exception=False)
+    assert report.kind == "input" and "expected a Tensor or array of floats" in report.worst.reason and "return in f" in report.worst.reason
+
+
+def counting():
+    calls = []
+    return tv.custom_op(f"counts_its_calls_{id(calls)}", lambda a: a * 2, lambda g, a: (calls.append(1), (g * 2 * (1 + 0.1 * len(calls)),))[1])
+
+
+def drawing():
+    rng = np.random.default_rng(0)
+    return tv.custom_op(f"draws_{id(rng)}", lambda a: a * 2, lambda g, a: (g * 2 * rng.uniform(0.5, 1.5),))
+
+
+@pytest.mark.parametrize("made", [counting, drawing])
+def test_a_rule_that_gives_another_share_each_time_is_nondeterministic_and_blamed(made):
+    op = made()
+    report = tv.gradcheck(lambda x: np.tanh(op(x)), np.array([0.1, 0.7]), raise_exception=False)
+    assert report.kind == "nondeterministic" and not report.ok
+    assert "another one each time the backward pass runs" in report.worst.reason and op.__name__ in report.blame_text
+    trace = np.tanh(op(np.exp(tv.tensor([0.1, 0.7], requires_grad=True)))).sum().backward()
+    found = trace.check()
+    assert not found.ok and trace.nodes[found.blame].op == op.__name__ and "another share each time" in found.blame_text
+    assert {r.verdict for r in found.rows if r.node == found.blame and r.scope == "local"} == {"nondeterministic"}
+    with tv.break_on("check"), pytest.raises(tv.Breakpoint, match="another share each time"):
+        np.tanh(op(tv.tensor([0.1, 0.7], requires_grad=True))).sum().backward()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 import tensorviz as tv
 from tensorviz.checks.report import relative
@@ -59,3 +60,8 @@ def test_rows_of_a_large_array_are_its_worst_and_the_rest_is_counted():
 def test_relative_error_of_zeros_is_zero_and_of_a_zero_against_something_is_one():
     assert relative(0.0, 0.0) == 0.0 and relative(0.0, 1e-12) == 1.0 and relative(2.0, -2.0) == 2.0
     assert math.isnan(relative(math.inf, 1.0))
+
+
+@pytest.mark.parametrize(("a", "n"), [(0.0, np.nan), (np.nan, 0.0), (np.nan, 1.0), (0.0, np.inf), (np.inf, np.inf)])
+def test_the_error_of_what_is_not_finite_is_no_number(a, n):
+    assert np.isnan(relative(a, n))
