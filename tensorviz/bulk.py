@@ -50,6 +50,15 @@ def finite(arrays: Sequence[Array]) -> npt.NDArray[np.bool_]:
     return _each(arrays, bool, lambda entries, starts: np.logical_and.reduceat(np.isfinite(entries), starts), one)
 
 
+def some(arrays: Sequence[Array]) -> npt.NDArray[np.bool_]:
+    """Whether each holds anything but zeros; NaN counts.
+
+    >>> some([np.array(0.0), np.array([0.0, np.nan]), np.array([3])])
+    array([False,  True,  True])
+    """
+    return _each(arrays, bool, lambda entries, starts: np.logical_or.reduceat(entries != 0, starts), lambda a: bool(np.any(a)))
+
+
 def norms(arrays: Sequence[Array]) -> npt.NDArray[np.float64]:
     """The 2-norm of each in float64; NaN where an entry is not finite.
 

@@ -23,6 +23,7 @@ ARRAYS = [
 def test_many_arrays_are_told_what_each_is(some: list[np.ndarray]) -> None:
     each = [bool(np.isfinite(a).all()) for a in some]
     assert bulk.finite(some).tolist() == each
+    assert bulk.some(some).tolist() == [bool(np.any(a)) for a in some]
     norms = [float(np.linalg.norm(a.astype(float).ravel())) if whole else np.nan for a, whole in zip(some, each, strict=True)]
     np.testing.assert_allclose(bulk.norms(some), norms, rtol=1e-15)
 

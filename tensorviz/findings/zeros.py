@@ -7,10 +7,11 @@ incoming gradient that is zero already are none either.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from tensorviz.bulk import some
 from tensorviz.checks.local import STEPS
 from tensorviz.findings import Finding, finding
 from tensorviz.trace import Array, Share, TraceData, TraceNode
@@ -30,8 +31,9 @@ def zeros(data: TraceData, told: frozenset[int] = frozenset()) -> Iterator[Findi
     every = len(lost) == len(leaves)
     heirs: dict[int, list[TraceNode]] = {}
     why: dict[int, tuple[str, str]] = {}
+    born = _births(data)
     for n in lost:
-        births = _births(data, n)
+        births = born(n.id)
         causes = [_cause(data, share, every) for share in births]
         if not births or None in causes:
             continue  # of one path it is not known, or it passes: then it is not to be told
@@ -59,22 +61,35 @@ def _some(value: Array | None) -> bool:
     return value is not None and bool(np.any(value))
 
 
-def _births(data: TraceData, n: TraceNode) -> list[Share]:
-    """The shares of zeros from which all that this leaf got stems, each sent by a node that had received something else; none where shares cancel."""
-    found, seen, todo = [], {n.id}, [n]
-    while todo:
-        for share in todo.pop().shares:
-            consumer = data.nodes[share.consumer]
-            if _some(share.local):
-                return []
-            if _some(consumer.cotangent):
-                found.append(share)
-            elif consumer.id not in seen:
-                if not consumer.shares:
-                    return []  # the seed itself
-                seen.add(consumer.id)
-                todo.append(consumer)
-    return found
+def _births(data: TraceData) -> Callable[[int], list[Share]]:
+    """By node the shares of zeros from which all that it got stems, each sent by a node that had received something else.
+
+    None of them where it got something, where shares cancel, or where the seed itself is zero. Consumers come later in the record than what they use,
+    so that one walk from its end finds them for all nodes.
+    """
+    shares = [share for n in data.nodes for share in n.shares]
+    passes = {id(share) for share, sent in zip(shares, some([share.local for share in shares]).tolist(), strict=True) if sent}
+    received = [n.cotangent for n in data.nodes]
+    got = iter(some([g for g in received if g is not None]).tolist())
+    moves = [g is not None and next(got) for g in received]
+    births: list[Share] = []
+    found = [0] * len(data.nodes)
+    """Per node a bit for each of its births: a long pass has many nodes with the same few."""
+    for n in reversed(data.nodes):
+        if moves[n.id]:
+            continue
+        bits = 0
+        for share in n.shares:
+            before = found[share.consumer]
+            if moves[share.consumer]:
+                before = 1 << len(births)
+                births.append(share)
+            if id(share) in passes or not before:
+                break  # it passes, or of this path it is not known
+            bits |= before
+        else:
+            found[n.id] = bits
+    return lambda i: [share for share, bit in zip(births, reversed(f"{found[i]:b}"), strict=False) if bit == "1"]
 
 
 def _cause(data: TraceData, share: Share, every: bool) -> tuple[str, str] | None:

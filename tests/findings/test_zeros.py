@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
 import tensorviz as tv
+from tensorviz.findings import zeros
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(16, 3))
@@ -112,3 +115,23 @@ def test_units_that_are_off_by_chance_at_the_start_of_a_deep_network_are_not_tol
         h = tv.relu(h @ leaf(rng.normal(size=(width, 16)) * np.sqrt(2 / width)) + leaf(np.zeros(16)))
         width = 16
     assert dead((h**2).mean()) == []
+
+
+def test_of_many_leaves_behind_one_step_the_zeros_are_walked_once() -> None:
+    leaves = [tv.tensor(0.5 + i, requires_grad=True, name=f"w{i}") for i in range(400)]
+    total = leaves[0]
+    for w in leaves[1:]:
+        total = total * 1.0 + w
+    trace = np.floor(total).backward()
+    asked = 0
+
+    def counted(values: object) -> bool:
+        nonlocal asked
+        asked += 1
+        return bool(np.any(values))
+
+    with mock.patch.object(zeros, "_some", counted):
+        (found,) = [f for f in trace.findings() if f.kind == "dead"]
+    assert found.op == "floor"
+    assert "w0, w1, w2, w3, w4 and 395 more inherit it" in found.why
+    assert asked < 2 * len(leaves)
