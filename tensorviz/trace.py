@@ -490,7 +490,11 @@ class Trace:
         save(self, path)
 
     def show(self, **options: Any) -> Stepper:
-        """The stepper widget (needs ipywidgets and anywidget, which a plain install brings)."""
+        """The stepper widget (needs ipywidgets and anywidget, which a plain install brings).
+
+        Options are its traits: ``step``, ``playing``, ``speed``, ``granularity``, ``selected``, ``breakpoints``, ``theme``, and ``presentation`` for a
+        lecture hall.
+        """
         from tensorviz.widgets.stepper import Stepper
 
         return Stepper(self, **options)

@@ -19,18 +19,20 @@ def to_html(
     *,
     step: int | None = None,
     theme: str = "auto",
+    presentation: bool = False,
     title: str | None = None,
     **unknown: Any,
 ) -> str:
-    """The page as text, also written to ``path`` if given. It opens at ``step`` (a position in ``trace.steps``).
+    """The page as text, also written to ``path`` if given. It opens at ``step`` (a position in ``trace.steps``), with ``presentation`` for a lecture hall:
+    large type, high contrast, one pane.
 
-    Raises ValueError for a step that the trace does not have, or an unknown theme.
+    Raises ValueError for a step that the trace does not have, an unknown theme, or a ``presentation`` that is neither True nor False.
     """
-    refuse_unknown("to_html", unknown, ("step", "theme", "title"))
+    refuse_unknown("to_html", unknown, ("step", "theme", "presentation", "title"))
     check_values("to_html", title=title)
     content = data.payload(trace)  # checks a small trace
     given: dict[str, Any] = {} if step is None else {"step": step}
-    options = state.settings(trace, {"theme": theme} | given | state.opening(trace, given))
+    options = state.settings(trace, {"theme": theme, "presentation": presentation} | given | state.opening(trace, given))
     heading = data.title(trace) if title is None else title
     page = document(
         content,

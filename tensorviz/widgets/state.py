@@ -22,6 +22,7 @@ DEFAULTS: dict[str, Any] = {
     "selected": None,
     "breakpoints": [],
     "theme": "auto",
+    "presentation": False,
 }
 
 
@@ -33,9 +34,9 @@ def valid(name: str, value: Any, trace: Trace) -> Any:
             if isinstance(value, bool) or not hasattr(value, "__index__") or not 0 <= value.__index__() <= last:
                 raise OptionError(f"step must be an integer from 0 to {last} (a position in trace.steps), not {value!r}")
             return int(value)
-        case "playing":
+        case "playing" | "presentation":
             if not isinstance(value, bool):
-                raise OptionError(f"playing must be True or False, not {value!r}")
+                raise OptionError(f"{name} must be True or False, not {value!r}")
             return value
         case "speed":
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not SPEEDS[0] <= value <= SPEEDS[1]:

@@ -44,6 +44,8 @@ class Stepper(anywidget.AnyWidget):
     selected = traitlets.Any(None, allow_none=True).tag(sync=True)
     breakpoints = _Setting(()).tag(sync=True)
     theme = _Setting("auto").tag(sync=True)
+    presentation = _Setting(False).tag(sync=True)
+    """Large type, high contrast and one pane, for a lecture hall."""
 
     payload = traitlets.Bytes(b"").tag(sync=True)
     """The container of `wire`, gzipped; set once."""
@@ -67,7 +69,7 @@ class Stepper(anywidget.AnyWidget):
         super().__init__(**start, payload=data, info={"title": title(trace)})
         self.on_msg(Stepper._asked)
 
-    @traitlets.validate("step", "playing", "speed", "granularity", "selected", "breakpoints", "theme")
+    @traitlets.validate("step", "playing", "speed", "granularity", "selected", "breakpoints", "theme", "presentation")
     def _valid(self, proposal: Any) -> Any:
         if self._trace is None:
             return proposal["value"]
@@ -97,7 +99,7 @@ class Stepper(anywidget.AnyWidget):
             reply, buffers = wishes.answer(self._trace, content.get("wish"))
             self.send({"type": "answer", "answer": reply}, buffers)
 
-    @traitlets.observe("step", "playing", "speed", "granularity", "selected", "breakpoints", "theme")
+    @traitlets.observe("step", "playing", "speed", "granularity", "selected", "breakpoints", "theme", "presentation")
     def _tell(self, change: Any) -> None:
         if self._channel is not None:
             self._channel.send({change["name"]: change["new"]})

@@ -2,7 +2,7 @@
 export type Kind = "value" | "gradient";
 
 const SHARP = 50;
-const STRONGEST = 50; // per cent: text keeps its contrast on every tint
+export const STRONGEST = 50; // per cent: text keeps its contrast on every tint
 
 /** How strong the tint of a number is, in whole per cent of the scale's end colour. */
 export function strength(value: number, largest: number, sharp = SHARP): number {

@@ -40,11 +40,11 @@ const LINKS: Record<string, string> = {
   waiting: "the kernel is busy",
 };
 
-/** A step in one takes the other to its counterpart, or to the last one before; speed, granularity and theme are shared. */
+/** A step in one takes the other to its counterpart, or to the last one before; speed, granularity, theme and presentation are shared. */
 export function together(first: Store, second: Store, steps: readonly (readonly [number, number])[]): void {
   let leading = false; // one of them is being led: what it says is no news
   const lead = (from: Store, to: Store, mine: 0 | 1) =>
-    from.on(({ step, speed, granularity, theme }, changed) => {
+    from.on(({ step, speed, granularity, theme, presentation }, changed) => {
       if (leading) return;
       leading = true;
       const pair = steps.findLast((p) => p[mine] <= step) ?? [0, 0];
@@ -52,6 +52,7 @@ export function together(first: Store, second: Store, steps: readonly (readonly 
         speed,
         granularity,
         theme,
+        presentation,
         ...("step" in changed ? { step: pair[1 - mine] ?? 0, playing: false } : {}),
       });
       leading = false;

@@ -10,6 +10,8 @@ export interface State {
   selected: number | null;
   breakpoints: (string | number)[];
   theme: Theme;
+  /** For a lecture hall. */
+  presentation: boolean;
 }
 
 export const DEFAULTS: State = {
@@ -20,6 +22,7 @@ export const DEFAULTS: State = {
   selected: null,
   breakpoints: [],
   theme: "auto",
+  presentation: false,
 };
 
 export const KEYS = Object.keys(DEFAULTS) as (keyof State)[];

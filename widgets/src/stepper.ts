@@ -74,10 +74,7 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     breakBack: () => jump(-1),
     breakOn: () => jump(1),
     help: () => toggleHelp(),
-    present: () => {
-      picture.grow(element.toggleAttribute("data-present") ? LECTURE : 1);
-      for (const pane of panes) pane.resize?.();
-    },
+    present: () => store.set({ presentation: !store.now.presentation }),
     found: (id: number) => picture.focusNode(id),
     play: () => {
       const ended = store.now.step >= steps.length - 1;
@@ -169,8 +166,19 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
   });
 
   const recolour = () => apply(element, store.now.theme, frameDark);
+  /** The picture last: it takes what the others leave. */
+  const resize = () => {
+    for (const pane of [...panes.filter((p) => p !== picture), picture]) pane.resize?.();
+  };
+  const present = () => {
+    const on = store.now.presentation;
+    element.toggleAttribute("data-present", on);
+    picture.grow(on ? LECTURE : 1);
+    resize();
+  };
   const off = store.on((_, changed) => {
     if ("theme" in changed) recolour();
+    if ("presentation" in changed) present();
     if ("playing" in changed || "speed" in changed || "step" in changed) tick();
     schedule();
   });
@@ -185,11 +193,10 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     steps.markChecks();
     schedule();
   });
-  const sizes = new ResizeObserver(() => {
-    for (const pane of panes) pane.resize?.();
-  });
+  const sizes = new ResizeObserver(() => resize());
   sizes.observe(element);
   recolour();
+  if (store.now.presentation) present();
   render();
   tick();
 

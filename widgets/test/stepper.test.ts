@@ -326,3 +326,15 @@ it("names and captions stay text, whatever is in them", () => {
   expect(status()).toBe(`Step 3 of 5: ${evil}`);
   expect(panel()).toContain(evil);
 });
+
+describe("tabs", () => {
+  it("open when they are pressed, wherever they are when the button is let go", () => {
+    open("broadcast");
+    drawn();
+    const check = view.element.querySelector('[role="tab"][aria-label="Check"]');
+    check?.dispatchEvent(new MouseEvent("mousedown", { button: 2, bubbles: true }));
+    expect(check?.getAttribute("aria-selected")).toBe("false");
+    check?.dispatchEvent(new MouseEvent("mousedown", { button: 0, bubbles: true }));
+    expect(check?.getAttribute("aria-selected")).toBe("true");
+  });
+});

@@ -200,6 +200,7 @@ export function bar(context: Context, actions: BarActions): Bar {
         `${state.breakpoints.includes(shown) ? "Do not stop" : "Stop"} at node ${shortTitle(context.rec, shown)}`,
       );
       check.update();
+      attribute(present, "aria-pressed", String(state.presentation));
       attribute(theme, "title", `Theme: ${state.theme} (click for the next)`);
     },
   };

@@ -1,5 +1,5 @@
 /** An array as numbered heat cells, as a small picture, or as figures. */
-import { DECADES, strength, tint, type Kind } from "../color";
+import { DECADES, logStrength, strength, STRONGEST, tint, type Kind } from "../color";
 import { cells as words, count, number, shape, stats } from "../format";
 import { h, type Attributes, type Child, type Virtual } from "../virtual";
 import type { ArrayView, Recording } from "../wire";
@@ -88,14 +88,15 @@ export function table(
   );
 }
 
-/** A down-sampled picture; each on its own scale, which is said beside it. */
-export function picture(array: ArrayView, kind: Kind): Virtual | null {
+/** A down-sampled picture, on the scale of the pass; without a record on its own, as weights between 0 and 1 are. */
+export function picture(array: ArrayView, kind: Kind, rec?: Recording): Virtual | null {
   const [rows, columns] = array.picture ? [array.picture.rows, array.picture.columns] : grid(array.shape);
   const data = array.picture?.data ?? array.data;
   if (!data || !rows || !columns) return null;
   const unit = Math.max(1, Math.min(12, Math.floor(PICTURE / Math.max(rows, columns))));
   const { min, max } = array.stats;
-  const top = Math.max(Math.abs(min), Math.abs(max)) || 1;
+  const top = rec ? largest(rec, kind) : Math.max(Math.abs(min), Math.abs(max));
+  const log = rec !== undefined && logged.has(rec);
   const paint = (box: HTMLCanvasElement) => {
     const brush = box.getContext?.("2d");
     if (!brush) return;
@@ -110,13 +111,13 @@ export function picture(array: ArrayView, kind: Kind): Virtual | null {
       brush.fillStyle = Number.isFinite(value) ? zero : bad;
       brush.fillRect(x, y, 1, 1);
       if (!Number.isFinite(value) || value === 0) continue;
-      brush.globalAlpha = Math.min(1, (strength(value, top, 6) / 50) * 0.92);
+      brush.globalAlpha = (log ? logStrength : strength)(value, top) / STRONGEST;
       brush.fillStyle = value > 0 ? pos : neg;
       brush.fillRect(x, y, 1, 1);
     }
   };
   return h("canvas", {
-    key: array,
+    key: log ? data : array, // on the other scale it is another picture
     class: `tv-picture tv-${kind}`,
     width: columns,
     height: rows,
@@ -161,7 +162,7 @@ export function array(rec: Recording, kind: Kind, view: ArrayView | null, label:
   if (view.size === 0) return h("div", { class: "tv-array" }, head, h("p", { class: "tv-dim" }, "no entries"));
   const body: Child[] = fits(view)
     ? [h("div", { class: "tv-scroll" }, table(rec, kind, view, label, dress))]
-    : [h("div", { class: "tv-side" }, picture(view, kind), figures(view))];
+    : [h("div", { class: "tv-side" }, picture(view, kind, rec), figures(view))];
   return h("div", { class: "tv-array" }, head, ...body);
 }
 

@@ -285,6 +285,10 @@ export function graph(context: Context): GraphPane {
       case "b":
         stopAt(id);
         return true;
+      case "f":
+        stage.fit();
+        follow(store.now.selected ?? steps.activeNode(store.now.step), false);
+        return true;
       default:
         return false;
     }

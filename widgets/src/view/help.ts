@@ -13,6 +13,7 @@ const KEYS: [string, string][] = [
   ["o, Shift + O", "step over the scope, on and back"],
   ["u, Shift + U", "on and back to a step of the node"],
   ["b, Shift + click", "stop at the node"],
+  ["f", "the whole graph, and back"],
   ["/", "find a node"],
   ["Esc", "close, or back to the node of the step"],
   ["p", "presentation: large type, one pane"],

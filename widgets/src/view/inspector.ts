@@ -44,7 +44,9 @@ export function inspector(context: Context): Pane {
         "data-level": name === "Findings" ? severity(rec) : null,
         id: `tv-tab-${uid}-${name[0]}${name.length}`,
         "aria-controls": panel.id,
-        onclick: () => open(name),
+        // Verdicts that arrive make tabs wider: what was pressed may have moved away when the button is let go.
+        onmousedown: (event: MouseEvent) => event.button === 0 && open(name),
+        onclick: () => tab !== name && open(name),
       },
       name,
       " ",

@@ -9,6 +9,7 @@ import { ruleOf, wrapped } from "./formula";
 
 const WIDTH = 84;
 const ALONE = 24; // letters of a row of numbers where no running sum stands beside it
+const STAIRS = 24; // shares up to which the running sum is also drawn: of more, none would be seen
 const FEW = 6; // rows beside other things: of a node that is used more often, those around the step are shown
 
 /** At most `most` rows, those around the step. */
@@ -47,7 +48,7 @@ export function ledger(context: Context, id: number, most = FEW): Virtual {
   }
   const scalar = (node?.shape.length ?? 1) === 0 || rec.array(node?.value ?? -1)?.size === 1;
   const totals = list.map((share) => rec.array(rec.share.total[share] ?? -1)?.data?.[0] ?? NaN);
-  const drawn = scalar && list.length > 1 && totals.every(Number.isFinite);
+  const drawn = scalar && list.length > 1 && list.length <= STAIRS && totals.every(Number.isFinite);
   const low = Math.min(0, ...totals);
   const high = Math.max(0, ...totals);
   const x = (v: number) => 6 + ((v - low) / (high - low || 1)) * (WIDTH - 12);

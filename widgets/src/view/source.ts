@@ -6,7 +6,7 @@ import { h, patch, type Child, type Virtual } from "../virtual";
 import type { Recording } from "../wire";
 import type { Context, Pane } from "./context";
 
-const LINES = 4; // of the strip, where the record knows as many
+const [LINES, MOST, PART] = [4, 16, 0.25]; // of the strip, where the record knows as many; more where they take no more than this of the panes
 const [LINE, HEAD] = [21, 27]; // px of one of them, and of what stands around
 const LETTER = 8.43; // px of a letter of 14 px monospace; only decides how far a long line is scrolled
 const BEFORE = 2;
@@ -204,13 +204,21 @@ export function source(context: Context): Pane {
   const head = element("div", { class: "tv-source-head" });
   const body = element("div", { class: "tv-lines", tabindex: "-1" });
   const strip = element("div", { class: "tv-source", role: "group", "aria-label": "Source lines" }, head, body);
-  // As many lines as the longest text of this record has, up to four: the height never changes while stepping.
+  // As many lines as the longest text of this record has, and as there is room for: the height never changes while stepping.
   const files = [...new Set(rec.header.sources.map((s) => s.file))];
-  const rows = Math.min(LINES, Math.max(1, ...files.map((file) => linesOf(rec, file).size)));
-  strip.style.height = `${rows * LINE + HEAD}px`;
+  const longest = Math.max(1, ...files.map((file) => linesOf(rec, file).size));
+  let rows = 0;
+  const size = (room: number) => {
+    const now = Math.min(longest, MOST, Math.max(LINES, Math.floor((room - HEAD) / LINE)));
+    if (now === rows) return;
+    rows = now;
+    shown = -2;
+    strip.style.setProperty("--tv-strip", `${rows * LINE + HEAD}px`);
+  };
   let shown = -2;
   let width = 0;
   let moved = false;
+  size(0);
   /** Scroll a long line to its expression; a line that fits is left alone, since scrolling makes the browser lay out at once. */
   const reveal = () => {
     const found = rec.header.sources[shown];
@@ -236,7 +244,12 @@ export function source(context: Context): Pane {
       reveal();
     },
     resize() {
+      const panes = strip.closest(".tv-panes")?.clientHeight ?? 0;
+      const own = strip.clientHeight;
       width = body.clientWidth;
+      // Beside the inspector it is as high as that.
+      size(getComputedStyle(strip).alignSelf === "stretch" ? own : panes * PART);
+      this.update();
       reveal();
     },
   };

@@ -6,6 +6,8 @@ import type { Box, Picture } from "./picture";
 const MARGIN = 28;
 const BESIDE = 60; // px around the window that are drawn too, so that a short pan shows nothing empty
 const UNREADABLE = 0.45; // scale below which numbers are not drawn
+const READABLE = 0.62; // scale down to which a picture is drawn smaller to be seen as a whole: its numbers are 14 px at 1
+const SAME = 0.001; // of two scales
 const [MAP_WIDTH, MAP_HEIGHT] = [132, 36];
 
 interface Window {
@@ -29,7 +31,7 @@ export class Stage {
   private frame: SVGRectElement | undefined;
   private dot: SVGRectElement | undefined;
 
-  /** The picture is panned before it is drawn smaller than this: its text is 12 px at 1. */
+  /** How large a picture is drawn that has no room as a whole. */
   least = 1;
   /** px at the top that something else covers. */
   head = 0;
@@ -37,12 +39,12 @@ export class Stage {
   constructor(public picture: Picture) {
     const buttons = (
       [
-        ["Zoom in", "plus", () => this.zoom(1.25)],
-        ["Zoom out", "minus", () => this.zoom(0.8)],
-        ["Fit graph", "fit", () => this.fit()],
+        ["Zoom in", "plus", "Zoom in", () => this.zoom(1.25)],
+        ["Zoom out", "minus", "Zoom out", () => this.zoom(0.8)],
+        ["Fit graph", "fit", "The whole graph, and back (f)", () => this.fit()],
       ] as const
-    ).map(([name, sign, act]) =>
-      h("button", { type: "button", class: "tv-button", "aria-label": name, title: name, onclick: act }, icon(sign)),
+    ).map(([name, sign, title, act]) =>
+      h("button", { type: "button", class: "tv-button", "aria-label": name, title, onclick: act }, icon(sign)),
     );
     this.element = h(
       "div",
@@ -84,11 +86,17 @@ export class Stage {
     this.place(this.window, false);
   }
 
-  private natural(): number {
+  /** The scale at which all of it is seen. */
+  private whole(): number {
     const { width, height } = this.picture.size;
+    return Math.min(this.width / width, (this.height - this.head) / height);
+  }
+
+  /** As a whole where it can then be read, else large enough to be read; in a lecture hall a small one grows. */
+  private natural(): number {
     const { least } = this;
-    // A picture that is small beside its window may grow a little, where that is wanted.
-    return least > 1 ? Math.max(least, Math.min(2, this.width / width, this.height / height)) : least;
+    const whole = this.whole();
+    return whole < READABLE * least ? least : Math.min(least > 1 ? 2 : 1, whole);
   }
 
   private listen(): void {
@@ -124,10 +132,11 @@ export class Stage {
     this.place({ scale, x: cx - ((cx - x) * scale) / old, y: cy - ((cy - y) * scale) / old });
   }
 
+  /** Show the whole picture, or be back at the scale from before. */
   fit(): void {
-    this.own = true;
-    const { width, height } = this.picture.size;
-    this.place({ x: 0, y: 0, scale: Math.min(1.5, this.width / width, this.height / height) });
+    const scale = Math.min(1.5, this.whole());
+    this.own = !(this.own && Math.abs(scale - this.window.scale) < SAME);
+    this.place({ x: 0, y: 0, scale: this.own ? scale : this.natural() });
   }
 
   private place(next: Window, slide = true): void {

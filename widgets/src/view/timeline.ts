@@ -11,7 +11,17 @@ const TRACK = 31;
 const PILL = 18;
 const MOST = 400; // marks drawn: more would touch on any screen
 const DOTS = 120; // more steps than this have no dot each
+const MOST_SPELLED = 0.8; // where fewer rules than this have room for their name, scopes stand in their place
+const LETTER = 7.3; // px of a 12-px monospaced one, and a little air
 const CHAR = 6.6; // px of a 12-px bold character
+
+interface Stretch {
+  readonly first: number;
+  readonly last: number;
+  /** Whose rule runs; -1 where it is that of no one. */
+  readonly node: number;
+  readonly label: string;
+}
 
 export function timeline(context: Context): Pane {
   const { rec, steps, store } = context;
@@ -43,14 +53,14 @@ export function timeline(context: Context): Pane {
     const now = store.now.breakpoints;
     store.set({ breakpoints: now.includes(point) ? now.filter((p) => p !== point) : [...now, point] });
   };
-  /** The rule's name under the track: a press makes its node a breakpoint, or no longer one. */
-  const hit = (from: number, to: number, group: { node: number; label: string }) => {
+  /** The name under the track: a press makes a rule's node a breakpoint, or no longer one, and leads to the beginning of a scope. */
+  const hit = (from: number, to: number, { node, label, first }: Stretch) => {
     const area = s(
       "rect",
       { class: "tv-hit", x: from.toFixed(1), y: TRACK + 15, width: (to - from).toFixed(1), height: 16 },
-      s("title", {}, `Stop at ${group.label}, or no longer`),
+      s("title", {}, node < 0 ? `To the first step of ${label}` : `Stop at ${label}, or no longer`),
     );
-    area.addEventListener("click", () => toggle(group.node));
+    area.addEventListener("click", () => (node < 0 ? context.go(first) : toggle(node)));
     return area;
   };
 
@@ -59,20 +69,32 @@ export function timeline(context: Context): Pane {
     const parts: SVGElement[] = [s("path", { class: "tv-rail", d: `M${x(0)},${TRACK}H${x(n - 1)}` }), done];
     const gap = n > 1 ? x(1) - x(0) : width;
     brackets = [];
-    for (const group of steps.groups) {
-      const from = Math.max(x(group.first) - gap * 0.36, EDGE - 6);
-      const to = Math.min(x(group.last) + gap * 0.36, width - EDGE + 6);
+    const ends = ({ first, last }: Stretch) => [
+      Math.max(x(first) - gap * 0.36, EDGE - 6),
+      Math.min(x(last) + gap * 0.36, width - EDGE + 6),
+    ];
+    const spelled = steps.groups.filter((group) => {
+      const [from = 0, to = 0] = ends(group);
+      return group.label.length * LETTER < to - from;
+    });
+    const scopes =
+      spelled.length < steps.groups.length * MOST_SPELLED
+        ? bands(steps.groups, (id) => rec.header.nodes[id]?.scope ?? "")
+        : [];
+    const stretches = scopes.length ? scopes : steps.groups;
+    for (const group of stretches) {
+      const [from = 0, to = 0] = ends(group);
       if (to - from < 5) continue;
       const line = s("path", { class: "tv-bracket", d: `M${from.toFixed(1)},${TRACK + 13}H${to.toFixed(1)}` });
-      const room = Math.floor((to - from + 8) / CHAR);
-      const short =
-        group.label.length <= room ? group.label : group.label === "write .grad" && room >= 5 ? ".grad" : "";
+      const room = Math.floor((to - from + 4) / LETTER);
+      const words = scopes.length ? (group.label.split("/").at(-1) ?? "") : group.label;
+      const short = words.length <= room ? words : words === "write .grad" && room >= 5 ? ".grad" : "";
       const label = short
         ? s("text", { class: "tv-rule", x: (from + to) / 2, y: TRACK + 27, "text-anchor": "middle" }, short)
         : null;
       parts.push(line);
       if (label) parts.push(label);
-      if (group.node >= 0) parts.push(hit(from, to, group));
+      if (group.node >= 0 || scopes.length) parts.push(hit(from, to, group));
       brackets.push({ group, line, label });
     }
     dots =
@@ -144,6 +166,24 @@ export function timeline(context: Context): Pane {
       shown = step;
     },
   };
+}
+
+/** Stretches of a pass by the outermost scopes that tell them apart, as far as scopes know. */
+export function bands(groups: readonly Stretch[], scopeOf: (node: number) => string): Stretch[] {
+  const depth = Math.max(0, ...groups.map((g) => (g.node < 0 ? 0 : scopeOf(g.node).split("/").length)));
+  for (let deep = 1; deep <= depth; deep++) {
+    const found: Stretch[] = [];
+    for (const group of groups) {
+      const label = group.node < 0 ? group.label : scopeOf(group.node).split("/").slice(0, deep).join("/");
+      const before = found.at(-1);
+      if (before?.label === label && before.last === group.first - 1)
+        found[found.length - 1] = { ...before, last: group.last };
+      else found.push({ first: group.first, last: group.last, node: -1, label });
+    }
+    const scopes = found.filter((band) => band.label);
+    if (new Set(scopes.map((band) => band.label)).size > 3 || deep === depth) return scopes;
+  }
+  return [];
 }
 
 /** Which marks are drawn, and with which words: spelled out where all of a kind have room, else as icons; no two on one spot. */

@@ -1,0 +1,169 @@
+"""What is seen beside the steps: the whole graph, its kin, the timeline's own places, the source strip, and the large type of a lecture."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, expect
+
+import tensorviz as tv
+from tensorviz.trace import Trace
+
+
+def broadcast() -> Trace:
+    X = tv.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+    b = tv.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    L = ((X + b) ** 2).sum()
+    return L.backward()
+
+
+def circuit() -> Trace:
+    x, y, z, w = (tv.tensor(v, requires_grad=True) for v in (3.0, -4.0, 2.0, -1.0))
+    f = (x * y + np.maximum(z, w)) * 2.0
+    return f.backward()
+
+
+def net(layers: int) -> Trace:
+    draw = np.random.default_rng(0)
+    h = tv.tensor(draw.normal(size=(8, 4)), name="data")
+    for k in range(layers):
+        with tv.scope(f"net/L{k}"):
+            W = tv.tensor(draw.normal(size=(4, 4)) / 2, requires_grad=True, name=f"W{k}")
+            h = tv.tanh(h @ W)
+    loss = (h * h).mean()
+    return loss.backward()
+
+
+def at(stepper: Locator, step: int) -> None:
+    expect(stepper).to_have_attribute("data-step", str(step))
+
+
+def within(inner: dict[str, float], outer: dict[str, float]) -> bool:
+    return (
+        inner["x"] >= outer["x"] - 1
+        and inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1
+        and inner["y"] >= outer["y"] - 1
+        and inner["y"] + inner["height"] <= outer["y"] + outer["height"] + 1
+    )
+
+
+@pytest.mark.parametrize("width", [824, 1304])  # 800 and 1280 for the stepper itself
+@pytest.mark.parametrize("make", [broadcast, circuit])
+def test_a_small_circuit_is_seen_as_a_whole_and_can_be_read(show, make, width):
+    stepper = show(make(), width=width, step=3)
+    graph = stepper.get_by_label("Computation graph")
+    stage = stepper.locator(".tv-stage").first
+    expect(stage).not_to_have_attribute("data-cut", re.compile("."))
+    assert within(graph.bounding_box(), stage.bounding_box())
+    # 14 px at its own scale; these are what stands on the wires.
+    assert graph.evaluate("svg => 14 * svg.clientWidth / svg.viewBox.baseVal.width") >= 8.6
+
+
+def test_a_wide_graph_is_seen_as_a_whole_by_key_and_by_button_and_comes_back(show):
+    stepper = show(net(5), step=4)
+    graph, stage = stepper.get_by_label("Computation graph"), stepper.locator(".tv-stage").first
+    expect(stage).to_have_attribute("data-cut", re.compile("left|right"))
+    wide = graph.bounding_box()["width"]
+    stepper.press("f")
+    expect(stage).not_to_have_attribute("data-cut", re.compile("."))
+    assert graph.bounding_box()["width"] <= stage.bounding_box()["width"] + 1
+    stepper.press("f")
+    expect(stage).to_have_attribute("data-cut", re.compile("left|right"))
+    assert graph.bounding_box()["width"] == pytest.approx(wide)
+    # The node of the step is in sight again.
+    assert within(graph.locator("[data-active].tv-node").bounding_box(), stage.bounding_box())
+    stepper.get_by_role("button", name="Fit graph").first.click()
+    expect(stage).not_to_have_attribute("data-cut", re.compile("."))
+
+
+def test_what_a_node_was_made_from_and_what_was_made_from_it_stand_out(show):
+    stepper = show(circuit())
+    graph = stepper.get_by_label("Computation graph")
+    node = lambda name: graph.get_by_role("button", name=name)  # noqa: E731 - one line that reads as a noun
+    graph.get_by_role("button", name="mul ()").first.click()
+    for name, kin in (("leaf x", "before"), ("leaf y", "before"), ("add", "after"), ("mul f", "after"), ("leaf z", "none"), ("maximum", "none")):
+        expect(node(name)).to_have_attribute("data-kin", kin)
+    strokes = {name: node(name).locator(".tv-shape").first.evaluate("e => getComputedStyle(e).stroke") for name in ("leaf x", "add", "leaf z")}
+    assert len(set(strokes.values())) == 3
+    assert float(node("leaf z").evaluate("e => getComputedStyle(e).opacity")) < 0.5
+    stepper.press("Escape")
+    expect(node("leaf x")).not_to_have_attribute("data-kin", re.compile("."))
+    assert float(node("leaf z").evaluate("e => getComputedStyle(e).opacity")) == 1
+
+
+def test_the_timeline_is_clicked_for_steps_marks_and_breakpoints(show):
+    trace = broadcast()
+    stepper = show(trace)
+    bar = stepper.locator(".tv-track")
+    box = bar.bounding_box()
+    stepper.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 31)
+    at(stepper, 5)
+    summed = next(k for k, s in enumerate(trace.steps) if s.kind == "unbroadcast")
+    bar.locator(".tv-flag", has_text="Σ axis 0").click()
+    at(stepper, summed)
+    stepper.get_by_role("button", name="First step").click()
+    # With Shift, the mark's kind becomes a breakpoint; a rule's name does so for its node.
+    bar.locator(".tv-flag", has_text="Σ axis 0").click(modifiers=["Shift"])
+    at(stepper, 0)
+    expect(stepper.locator(".tv-chosen")).to_have_text("◆ unbroadcast")
+    bar.locator(".tv-hit", has_text="Stop at X + b").click()
+    expect(stepper.locator(".tv-chosen")).to_have_text("◆ unbroadcast ◆ X + b")
+    stepper.get_by_role("button", name="Next breakpoint").click()
+    assert trace.steps[int(stepper.get_attribute("data-step"))].node == trace.node(2).id
+
+
+def test_a_long_pass_shows_its_scopes_and_a_click_on_one_leads_there(show):
+    trace = net(30)
+    stepper = show(trace)
+    names = stepper.locator(".tv-rule")
+    expect(names.filter(has_text=re.compile(r"^L\d+$"))).to_have_count(30)
+    boxes = sorted((b["x"], b["x"] + b["width"]) for b in (names.nth(i).bounding_box() for i in range(names.count())))
+    assert all(end <= start + 0.5 for (_, end), (start, _) in pairwise(boxes))
+    stepper.locator(".tv-hit", has_text=re.compile("L3$")).click()
+    at(stepper, next(k for k, step in enumerate(trace.steps) if step.kind == "pull" and trace.nodes[step.node].scope == "net/L3"))
+
+
+def test_the_source_strip_has_more_lines_where_there_is_room(show):
+    trace = broadcast()
+
+    def lines(**size) -> int:
+        return show(trace, **size).locator(".tv-source .tv-line").count()
+
+    assert lines(width=1304) >= 4
+    assert lines(width=824) > 8
+
+
+def test_presentation_is_large_and_one_pane_from_python_by_key_and_by_button(show):
+    plain = show(broadcast(), step=7)
+    small = plain.get_by_role("status").evaluate("e => parseFloat(getComputedStyle(e).fontSize)")
+    stepper = show(broadcast(), step=7, presentation=True)
+    graph, said = stepper.get_by_label("Computation graph"), stepper.get_by_role("status")
+    expect(stepper.get_by_role("button", name="Presentation")).to_have_attribute("aria-pressed", "true")
+    expect(stepper.get_by_role("tab", name="Node")).not_to_be_visible()
+    expect(stepper.get_by_label("Source lines")).not_to_be_visible()
+    assert said.evaluate("e => parseFloat(getComputedStyle(e).fontSize)") >= 1.35 * small
+    # All of the sentence and of the graph.
+    assert said.evaluate("e => e.scrollHeight <= e.clientHeight + 1")
+    assert within(graph.bounding_box(), stepper.locator(".tv-stage").bounding_box())
+    assert graph.bounding_box()["width"] > 1.2 * plain.get_by_label("Computation graph").bounding_box()["width"]
+    assert stepper.evaluate("e => e.getBoundingClientRect().bottom <= innerHeight")
+    stepper.get_by_role("button", name="Presentation").click()
+    expect(stepper.get_by_role("tab", name="Node")).to_be_visible()
+    stepper.press("p")
+    expect(stepper.get_by_role("tab", name="Node")).not_to_be_visible()
+
+
+def test_the_picture_of_a_large_array_is_on_the_scale_of_the_pass_and_on_the_log_scale_too(show):
+    x = tv.tensor(np.full((30, 30), 0.1), requires_grad=True)
+    loss = (x * np.linspace(1.0, 1000.0, 900).reshape(30, 30)).sum()
+    stepper = show(loss.backward())
+    stepper.get_by_role("button", name="leaf x (30, 30)").click()
+    shade = "c => { const at = c.getContext('2d').getImageData(0, 0, 1, 1).data; return 255 * 3 - at[0] - at[1] - at[2]; }"
+    picture = stepper.get_by_role("img", name="picture of (30, 30)").first
+    faint = picture.evaluate(f"c => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(({shade})(c)))))")
+    stepper.get_by_role("button", name="log scale").click()
+    strong = picture.evaluate(f"c => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(({shade})(c)))))")
+    assert faint < 20 < strong
