@@ -90,6 +90,14 @@ class Tensor:
         def __getitem__(self, key: Any) -> Tensor: ...
         def __setitem__(self, key: Any, value: Any) -> None: ...
 
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            """A method that few programs call, which is loaded when the first of them is asked for."""
+            if name[:2] != "__" and protocols.load_all() and name in METHODS:  # NumPy asks for names with underscores whenever it makes an array
+                return getattr(self, name)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
     # ---- the node behind it -----------------------------------------------------------------------------------
 
     def _settle(self) -> Node:
@@ -496,6 +504,7 @@ class Tensor:
         return _unpickled, (np.asarray(node.value), node.requires_grad, node.name)
 
     def __dir__(self) -> list[str]:
+        protocols.load_all()
         return sorted(object.__dir__(self))
 
     def __repr__(self) -> str:

@@ -24,7 +24,6 @@ from tensorviz.ops import (
     layer,
     linalg,
     loss,
-    methods,
     movement,
     noise,
     normalization,
@@ -95,7 +94,6 @@ __all__ += joining.__all__
 __all__ += layer.__all__
 __all__ += linalg.__all__
 __all__ += loss.__all__
-__all__ += methods.__all__
 __all__ += movement.__all__
 __all__ += noise.__all__
 __all__ += normalization.__all__
@@ -113,7 +111,7 @@ __all__ += units.__all__
 
 def _rest() -> None:
     """Functions that are put together from the ops above. They are many, few programs call them, and an import has no time to spare."""
-    from tensorviz.ops import assembly, choices, products, statistics, writing  # noqa: F401 - importing them makes their functions known
+    from tensorviz.ops import assembly, choices, methods, products, statistics, writing  # noqa: F401 - importing them makes their functions known
 
 
 protocols.load_rest = _rest

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tensorviz.engine.op import REGISTRY, Op, expose
+from tensorviz.engine.op import REGISTRY, Op, attach, expose
 from tensorviz.ops.operands import index
 from tensorviz.ops.samples import off_zero
 
@@ -261,3 +261,11 @@ def round(a: Any, decimals: int = 0) -> Any:
     array([1.2, 5.7])
     """
     return REGISTRY["round"](a, decimals=index("decimals", decimals))
+
+
+def _contains(self: Any, value: Any) -> bool:
+    """Whether some element equals ``value``."""
+    return bool(np.any(np.equal(self, value)))
+
+
+attach("__contains__", _contains)

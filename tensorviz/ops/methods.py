@@ -49,13 +49,7 @@ def _partition(self: Tensor, kth: Any, axis: int = -1, kind: Any = "introselect"
     self[...] = np.partition(self, kth, index("axis", axis), kind, order)
 
 
-def _contains(self: Tensor, value: Any) -> bool:
-    """Whether some element equals ``value``."""
-    return bool(np.any(np.equal(self, value)))
-
-
 attach("compress", _compress)
 attach("fill", _fill)
 attach("sort", _sort)
 attach("partition", _partition)
-attach("__contains__", _contains)

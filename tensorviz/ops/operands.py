@@ -16,7 +16,7 @@ from tensorviz.errors import DTypeError
 
 _HELPERS = ("operands", "axes", "options")
 """Files whose functions are not what the user called."""
-_PASSED_OVER = ("apply", "forward", "sizes", "<lambda>", "<listcomp>", "<dictcomp>", "<genexpr>")
+_PASSED_OVER = ("apply", "forward", "narrowed", "sizes", "<lambda>", "<listcomp>", "<dictcomp>", "<genexpr>")
 
 
 def asked() -> str:

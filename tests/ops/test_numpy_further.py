@@ -326,3 +326,16 @@ def test_functions_that_few_programs_call_are_loaded_when_called():
         "print(x.grad.tolist())\n"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[0.5, 0.5]\n"
+
+
+def test_methods_that_few_programs_call_are_loaded_when_one_is_asked_for():
+    code = (
+        "import sys, numpy as np, tensorviz as tv\n"
+        "x = tv.tensor([1.0, 0.0])\n"
+        "assert np.asarray(x).sum() == 1 and not hasattr(x, '__nothing__')\n"
+        "assert 'tensorviz.ops.methods' not in sys.modules\n"
+        "print(x.nonzero()[0].tolist(), hasattr(x, 'nothing'), 'compress' in dir(x))\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[0] False True\n"
+    with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'nothing'"):
+        leaf([1.0]).nothing
