@@ -224,9 +224,10 @@ def cancellation(data: TraceData) -> Iterator[Finding]:
 
 def tie(data: TraceData) -> Iterator[Finding]:
     """Maxima and minima that several elements share, where a gradient arrives."""
+    told: set[int] = set()
     for n in data.nodes:
         for share in n.shares:
-            if share.route is None or not share.value.size:
+            if share.route is None or not share.value.size or share.consumer in told:
                 continue
             tied = (share.route > 0) & (share.route < 1) & (share.value != 0)
             count = int(tied.sum())
@@ -235,6 +236,7 @@ def tie(data: TraceData) -> Iterator[Finding]:
             consumer = data.nodes[share.consumer]
             if n.op == "relu" and not np.any(n.value[tied]):
                 continue  # zeros of a relu meet in a pooling window all the time, and the relu stops what they get
+            told.add(share.consumer)
             weights = np.unique(share.route[tied])
             why = f"{count:,} elements of {n.title} share a place in {consumer.op} (weights {', '.join(f'{w:.3g}' for w in weights[:4])}): the gradient is split between them, and a small change of one moves all of it there."
             yield finding(

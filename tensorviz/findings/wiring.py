@@ -34,6 +34,8 @@ def double_broadcast(data: TraceData) -> Iterator[Finding]:
                     continue
                 if _origin(data, n.inputs[i]) == _origin(data, n.inputs[j]):
                     continue  # x[:, None] - x: every pair of one array's numbers is what somebody wants who writes that
+                if any(_spread(data.nodes[k], n) for k in (n.inputs[i], n.inputs[j])):
+                    continue  # x[:, None] * y: the axis was put in for this very op
                 try:
                     grown = np.broadcast_shapes(a, b)
                 except ValueError:
@@ -61,6 +63,14 @@ def _origin(data: TraceData, i: int) -> int:
     while data.nodes[i].op in _SHAPED:
         i = data.nodes[i].inputs[0]
     return i
+
+
+def _spread(operand: TraceNode, user: TraceNode) -> bool:
+    """The operand got a new axis in the expression that uses it."""
+    key = operand.params.get("key")
+    new = operand.op == "expand_dims" or (operand.op == "getitem" and any(part is None for part in (key if isinstance(key, tuple) else (key,))))
+    here, there = operand.source, user.source
+    return new and operand.name is None and here is not None and there is not None and (here.file, here.line) == (there.file, there.line)
 
 
 def _squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -92,7 +102,8 @@ def no_gradient(data: TraceData) -> Iterator[Finding]:
             where = f", in line {n.source.line}" if n.source else ""
             why = f"{', '.join(lost)} require{'s' if len(lost) == 1 else ''} a gradient and got none: the path is cut at {n.op}{where}."
             cure = "Compute this outside of no_grad" if n.op == "no_grad" else "Leave out detach() on this path"
-            meant = f"If the cut is meant, as for a target network, say so once: {lost[0]}.requires_grad = False{'' if len(lost) == 1 else ', and so for each'}."
+            quiet = f"{lost[0]}.requires_grad = False{'' if len(lost) == 1 else ', and so for each,'}"
+            meant = f"If the cut is meant, as for a target network, or while another part trains, nothing is wrong; {quiet} says so."
             yield finding("no-gradient", "backward", n, why, f"{cure}. {meant}")
 
 

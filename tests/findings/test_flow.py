@@ -85,6 +85,12 @@ def test_a_tie_at_a_maximum_says_the_weights():
     assert "2 elements of x" in finding.why and "0.5" in finding.why
 
 
+def test_a_tie_of_two_operands_is_told_once():
+    x = tv.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    found = np.minimum(x * 2.0, x + x).sum().backward().findings()
+    assert [f.kind for f in found] == ["tie"]
+
+
 def test_a_maximum_without_a_tie_is_none():
     x = tv.tensor([1.0, 3.0, 2.0], requires_grad=True)
     assert kinds(x.max().backward()) == []

@@ -35,6 +35,15 @@ def test_an_outer_sum_of_equal_rank_is_meant():
     assert kinds((a + b).sum().backward()) == []
 
 
+def test_an_axis_that_was_put_in_for_the_op_is_meant_and_one_that_was_put_in_before_is_not():
+    x, y = (tv.tensor([1.0, 2.0, 3.0], requires_grad=True, name=name) for name in "xy")
+    outer = (x[:, None] * y).sum().backward()
+    grid = (np.expand_dims(x, 1) - np.linspace(0.0, 1.0, 3)).sum().backward()
+    assert all("double-broadcast" not in kinds(trace) for trace in (outer, grid))
+    column = x[:, None]
+    assert "double-broadcast" in kinds(((column - y) ** 2).sum().backward())
+
+
 def test_a_bias_and_the_example_of_the_rules_are_meant():
     X = tv.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
     b = tv.tensor([0.1, 0.2, 0.3], requires_grad=True)
