@@ -22,13 +22,13 @@ def lesson_page(course: Course, lesson: Lesson, body: str, *, lite: bool = False
     before = lessons[at - 1] if at else None
     after = lessons[at + 1] if at + 1 < len(lessons) else None
     steps = "".join(
-        f'<a rel="{rel}" href="{escape(other.name)}.html"><span>{word}</span> {escape(other.title)}</a>'
+        f'<a rel="{rel}" href="{escape(other.name)}.html"><span>{word}</span> {heading(other.title)}</a>'
         for rel, word, other in (("prev", "Before", before), ("next", "Next", after))
         if other is not None
     )
     run = f'<a class="served" href="lite/notebooks/index.html?path={escape(lesson.path.name)}">Edit and run</a>' if lite else ""
     return _page(
-        f"{lesson.title} · {course.title}",
+        f"{plain(lesson.title)} · {plain(course.title)}",
         f'<header><a href="index.html">{escape(course.title)}</a><span>Lesson {at + 1} of {len(lessons)}</span>{run}'
         f'<a href="notebooks/{escape(lesson.path.name)}" download>Notebook</a></header>'
         f'<main id="lesson" tabindex="-1">{_lazy(body)}</main><nav aria-label="Lessons">{steps}</nav>',
@@ -45,16 +45,34 @@ def index_page(course: Course, *, lite: bool = False) -> str:
         for lesson in part.lessons:
             number += 1
             items.append(
-                f'<li><a href="{escape(lesson.name)}.html"><b>{number}</b><strong>{escape(lesson.title)}</strong></a><div>{markdown(lesson.opening)}</div></li>'
+                f'<li><a href="{escape(lesson.name)}.html"><b>{number}</b><strong>{heading(lesson.title)}</strong></a><div>{markdown(lesson.opening)}</div></li>'
             )
-        heading = f"<h2>{escape(part.title)}</h2>" if part.title else ""
-        parts.append(f"<section>{heading}<ol>{''.join(items)}</ol></section>")
+        above = f"<h2>{heading(part.title)}</h2>" if part.title else ""
+        parts.append(f"<section>{above}<ol>{''.join(items)}</ol></section>")
     opening = markdown(course.opening) if course.opening else ""
     run = (
         '<p class="served"><a href="lite/tree/index.html">Edit and run the lessons in this browser</a>, with nothing to install.</p>' if lite else ""
     )
     body = f'<main class="index" id="lesson" tabindex="-1"><h1>{escape(course.title)}</h1>{opening}{run}{"".join(parts)}</main>'
-    return _page(course.title, body, lite=lite)
+    return _page(plain(course.title), body, lite=lite)
+
+
+def heading(title: str) -> str:
+    """A title in Markdown as HTML, without a paragraph around it.
+
+    >>> heading("Movement ops and `reduce`")
+    'Movement ops and <code>reduce</code>'
+    """
+    return re.sub(r"^<p>(.*)</p>$", r"\1", markdown(title).strip(), flags=re.DOTALL)
+
+
+def plain(title: str) -> str:
+    """A title in Markdown as a browser's tab shows it, without the marks of code and mathematics.
+
+    >>> plain("Leaves, `detach` and $x^2$")
+    'Leaves, detach and x^2'
+    """
+    return re.sub(r"([`$])(.+?)\1", r"\2", title)
 
 
 LATER = (

@@ -17,9 +17,12 @@ OUTPUTS = """() => window.jupyterapp.shell.currentWidget.content.widgets.map(
   c => c.model.outputs ? c.model.outputs.toJSON().map(o => [(o.data?.['text/html'] ?? '')].flat().join('')).join('') : '')"""
 
 
-@pytest.mark.parametrize("name", [FIRST, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
-def test_a_lesson_runs_and_steps_and_answers(open_notebook, name):
-    book = open_notebook(FOLDER / f"{name}.ipynb")
+LATER = [("notebook", FIRST), ("notebook", "matmul_from_primitives"), *(("lab", name) for name in OTHERS)]
+
+
+@pytest.mark.parametrize(("app", "name"), [("lab", FIRST), *(pytest.param(*one, marks=pytest.mark.slow) for one in LATER)])
+def test_a_lesson_runs_and_steps_and_answers(open_notebook, app, name):
+    book = open_notebook(FOLDER / f"{name}.ipynb", app=app)
     book.run_all()
     outputs = book.page.evaluate(OUTPUTS)
     steppers = [i for i, html in enumerate(outputs) if "tensorviz-frame" in html]

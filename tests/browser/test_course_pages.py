@@ -38,6 +38,14 @@ def test_every_stepper_of_a_page_steps_and_the_page_is_as_wide_as_the_window(sit
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page scrolls sideways"
 
 
+def test_a_wide_picture_is_scrolled_and_not_made_too_small_to_read(site, open_page):
+    page = open_page(site / "matmul_from_primitives.html", width=700)
+    picture = page.locator(".output_subarea svg").last
+    drawn = picture.evaluate("svg => svg.viewBox.baseVal.width")
+    assert drawn > 1000
+    assert picture.bounding_box()["width"] == pytest.approx(drawn, abs=1)
+
+
 @pytest.mark.parametrize(("width", "most"), [(1280, 50), (852, 2), (700, 2), (472, 5)])
 def test_a_stepper_starts_when_it_is_near_and_little_moves_when_it_does(site, open_page, width, most):
     page = open_page(site / "forks.html", width=width)

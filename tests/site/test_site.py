@@ -58,6 +58,14 @@ def test_the_pages_hold_the_lessons_in_order_and_load_nothing(site):
         assert addresses == []
 
 
+def test_titles_are_set_as_markdown(site):
+    index, sums = ((site / name).read_text(encoding="utf-8") for name in ("index.html", "sums.html"))
+    assert "<strong>Squares &amp; <math" in index
+    assert "$" not in index
+    assert "</span> Squares &amp; <math" in sums
+    assert "<title>Squares &amp; x^2 · A course</title>" in (site / "squares.html").read_text(encoding="utf-8")
+
+
 def test_the_notebooks_can_be_downloaded_with_what_they_read(site, folder):
     assert (site / "notebooks" / "squares.ipynb").read_bytes() == (folder / "squares.ipynb").read_bytes()
     assert (site / "notebooks" / "data" / "numbers.csv").is_file()

@@ -208,6 +208,14 @@ describe("the states that Python draws", () => {
   }
 });
 
+it("a mark at an end of the timeline stays inside", () => {
+  const marks = [0, 1].map((step) => ({ step, kind: "finding", node: 0, label: "stale-grad" }) as const);
+  const drawn = placed(marks, (k) => 10 + k * 480, 500);
+  expect(drawn.map(({ text }) => text)).toEqual(["stale-grad", "stale-grad"]);
+  expect(drawn[0]?.from).toBe(0);
+  expect(drawn[1]?.to).toBe(500);
+});
+
 describe("a pass of very many marks", () => {
   const steps = new Steps(recording("broadcast"));
   const many = Array.from(
@@ -223,7 +231,7 @@ describe("a pass of very many marks", () => {
   });
 
   it("draws those that have room, from left to right, none on another", () => {
-    const drawn = placed(many, (k) => 10 + (k * 900) / many.length);
+    const drawn = placed(many, (k) => 10 + (k * 900) / many.length, 920);
     const at = drawn.map(({ mark }) => mark.step);
     expect(drawn.length).toBeGreaterThan(30);
     expect(at).toEqual([...at].sort((a, b) => a - b));

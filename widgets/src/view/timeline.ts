@@ -108,8 +108,8 @@ export function timeline(context: Context): Pane {
       parts.push(
         s("path", { class: "tv-alive", d: `M${(x(a) - 3).toFixed(1)},${TRACK - 8}H${(x(b) + 3).toFixed(1)}` }),
       );
-    pills = placed(steps.marks, x).map(({ mark, text }) => {
-      const element = pill(mark, x(mark.step), text);
+    pills = placed(steps.marks, x, width).map(({ mark, text, from, to }) => {
+      const element = pill(mark, (from + to) / 2, text);
       element.addEventListener("click", (event) => (event.shiftKey ? toggle(mark.kind) : context.go(mark.step)));
       return { mark, element };
     });
@@ -186,18 +186,25 @@ export function bands(groups: readonly Stretch[], scopeOf: (node: number) => str
   return [];
 }
 
+interface Placed {
+  readonly mark: Mark;
+  readonly text: string;
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Which marks are drawn, and with which words: spelled out where all of a kind have room, else as icons; no two on one spot. */
-export function placed(marks: readonly Mark[], x: (k: number) => number): { mark: Mark; text: string }[] {
+export function placed(marks: readonly Mark[], x: (k: number) => number, width: number): Placed[] {
   const rank = { nan: 0, check: 1, inf: 2, finding: 3, fork: 4, unbroadcast: 5, route: 6 };
   const widthOf = (text: string) => (text ? Math.max(22, 14 + CHAR * text.length) : 22);
   const ranked = [...marks].sort((a, b) => rank[a.kind] - rank[b.kind] || a.step - b.step);
   const layout = (spelled: ReadonlySet<string>) => {
-    const kept: { mark: Mark; text: string; from: number; to: number }[] = []; // from left to right, none on another
+    const kept: Placed[] = []; // from left to right, none on another
     const crowded = new Set<string>();
     for (const mark of ranked) {
       const text = spelled.has(mark.kind) ? mark.label : "";
       const half = widthOf(text) / 2 + 1;
-      const at = x(mark.step);
+      const at = Math.max(half, Math.min(width - half, x(mark.step)));
       const place = until(kept, (k) => k.to <= at - half);
       const other = kept[place];
       if (other && other.from < at + half) {
