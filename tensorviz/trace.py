@@ -441,11 +441,11 @@ class Trace:
 
         return quiz(self, n, kinds=kinds, seed=seed, tolerance=tolerance)
 
-    def summary(self, *, values: bool = True) -> str:
-        """The same steps as text, for terminals, screen readers and diffs."""
+    def summary(self, **options: Any) -> str:
+        """The same steps as text, for terminals, screen readers and diffs; see :func:`tensorviz.views.summary.summary`."""
         from tensorviz.views.summary import summary
 
-        return summary(self, values=values)
+        return summary(self, **options)
 
     def to_svg(self, path: str | PathLike[str] | None = None, *, step: int | None = None, **options: Any) -> str:
         """The picture as SVG text; also written to ``path`` if given."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from os import PathLike
 from typing import Any
 
@@ -15,12 +15,15 @@ from tensorviz.views.options import check_values, refuse_unknown
 from tensorviz.views.palette import Tokens
 from tensorviz.views.palette import palette as tokens_of
 from tensorviz.views.parts import tags
-from tensorviz.views.state import State, check_step, state_at
+from tensorviz.views.scene import near
+from tensorviz.views.state import State, check_step, focus_at, state_at
 from tensorviz.views.summary import spelled
 from tensorviz.views.text import cut, visible
 
 Attributes = dict[str, str]
-OPTIONS = ("step", "palette", "direction", "title")
+OPTIONS = ("step", "palette", "direction", "title", "max_nodes")
+MOST_NODES = 5_000
+"""More than any layout of Graphviz's draws in minutes."""
 _SHAPES = {"leaf": "box", "parameter": "hexagon", "constant": "box", "detached": "parallelogram", "op": "ellipse"}
 _SPELLED = 8
 """Entries of an array that stand in a label; larger ones are given by their norm."""
@@ -34,23 +37,35 @@ def to_dot(
     palette: str = "light",
     direction: str = "LR",
     title: str | None = None,
+    max_nodes: int = MOST_NODES,
     **unknown: Any,
 ) -> str:
     """The whole graph as DOT text, one edge per use, also written to ``path`` (UTF-8) if given.
+
+    Of a graph of more than ``max_nodes`` the neighbourhood of the step (or the root) is written, and how many nodes are left out.
 
     Ids are generated (``n0``, ``n1``, …) and names stand in labels only, escaped, so no name can add a node, an attribute or a port.
     """
     refuse_unknown("to_dot", unknown, OPTIONS)
     check_step(trace, step, "to_dot")
     one_of("to_dot", "direction", direction, DIRECTIONS)
-    check_values("to_dot", title=title)
-    tokens, now = tokens_of(palette, "to_dot"), state_at(trace, step)
+    check_values("to_dot", title=title, max_nodes=max_nodes)
+    nodes: Sequence[TraceNode] = trace.nodes
+    if len(nodes) > max_nodes:
+        focus = focus_at(trace, step)
+        kept = near(nodes, focus if focus is not None else trace.roots[-1] if trace.roots else len(nodes) - 1, max_nodes)
+        nodes = [nodes[i] for i in kept]
+    shown = frozenset(n.id for n in nodes)
+    tokens, now = tokens_of(palette, "to_dot"), state_at(trace, step, shown)
     graph = {
         "rankdir": direction,
         "bgcolor": tokens["bg"],
         **({"label": visible(title), "labelloc": "t", "fontcolor": tokens["ink"]} if title else {}),
     }
-    text = _written(graph, list(_nodes(trace, now, tokens)), list(_edges(trace, now, tokens)))
+    boxes = list(_nodes(trace, nodes, now, tokens))
+    if left := len(trace.nodes) - len(nodes):
+        boxes.append(("more", [f"… {fmt.counted(left, 'more node')} not drawn"], {"shape": "plaintext", "fontcolor": tokens["ink2"]}))
+    text = _written(graph, boxes, list(_edges(trace, nodes, shown, now, tokens)))
     if path is not None:
         file("to_dot", path).write_text(text, encoding="utf-8", newline="\n")
     return text
@@ -63,8 +78,8 @@ def source(trace: Trace, **options: Any) -> Any:
     return graphviz.Source(to_dot(trace, **options))
 
 
-def _nodes(trace: Trace, now: State, tokens: Tokens) -> Iterator[tuple[str, list[str], Attributes]]:
-    for node in trace.nodes:
+def _nodes(trace: Trace, nodes: Sequence[TraceNode], now: State, tokens: Tokens) -> Iterator[tuple[str, list[str], Attributes]]:
+    for node in nodes:
         state = now.nodes[node.id]
         look = {"shape": _SHAPES[node.kind], "color": tokens["ink2"], "fontcolor": tokens["ink"], "style": "filled", "fillcolor": tokens["node"]}
         if state in ("done", "zero"):
@@ -102,12 +117,16 @@ def _short(array: Any, *, gradient: bool) -> str:
     return norm_mark(gradient) + fmt.stats(array)
 
 
-def _edges(trace: Trace, now: State, tokens: Tokens) -> Iterator[tuple[str, str, list[str], Attributes]]:
-    shares: dict[str, Share] = {share.edge: share for node in trace.nodes for share in node.shares}
-    for node in trace.nodes:
-        if node.cut is not None:
+def _edges(
+    trace: Trace, nodes: Sequence[TraceNode], shown: Collection[int], now: State, tokens: Tokens
+) -> Iterator[tuple[str, str, list[str], Attributes]]:
+    shares: dict[str, Share] = {share.edge: share for node in nodes for share in node.shares if share.consumer in shown}
+    for node in nodes:
+        if node.cut is not None and node.cut in shown:
             yield f"n{node.cut}", f"n{node.id}", ["cut"], {"style": "dashed", "color": tokens["wire"], "fontcolor": tokens["ink2"]}
         for slot, operand in enumerate(node.inputs):
+            if operand not in shown:
+                continue
             use = f"{node.id}:{slot}"
             share, state = shares.get(use), now.edges.get(use, "idle")
             lines = [tag.text for tag in tags(share)] if share is not None else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -126,7 +126,7 @@ def _build(trace: Trace, owner: dict[int, str], labels: Labels) -> Scene:
             node = trace.nodes[members[key][0]]
             items.append(Item(key, "node", node, (node.id,), node.label))
     wires: list[Wire] = []
-    joint: dict[tuple[str, str], Wire] = {}
+    joint: dict[tuple[str, str], list[str]] = {}
     for n in trace.nodes:
         head = owner[n.id]
         if n.kind == "detached" and n.cut is not None and owner[n.cut] != head:
@@ -137,12 +137,13 @@ def _build(trace: Trace, owner: dict[int, str], labels: Labels) -> Scene:
                 continue
             if tail in labels or head in labels:
                 if (tail, head) in joint:
-                    joint[tail, head].uses += (use,)
+                    joint[tail, head].append(use)
                     continue
-                joint[tail, head] = Wire(tail, head, (use,))
-                wires.append(joint[tail, head])
-            else:
-                wires.append(Wire(tail, head, (use,)))
+                joint[tail, head] = [use]
+            wires.append(Wire(tail, head, (use,)))
+    for wire in wires:
+        if not wire.cut and (wire.tail, wire.head) in joint:
+            wire.uses = tuple(joint[wire.tail, wire.head])
     return Scene(items, wires, {}, 0, dict(owner))
 
 
@@ -208,6 +209,22 @@ def _around(start: str, into: dict[str, list[str]], out: dict[str, list[str]], f
         edge = [y for x in edge for y in (*into.get(x, ()), *out.get(x, ())) if y not in found]
         found.update(edge)
     return found
+
+
+def near(nodes: Sequence[TraceNode], start: int, most: int) -> list[int]:
+    """The ``most`` nodes nearest to one, in forward order; operands before consumers at equal distance, and no way through what is used all over."""
+    users: list[list[int]] = [[] for _ in nodes]
+    for n in nodes:
+        for i in n.inputs:
+            users[i].append(n.id)
+    kept, queue = {start}, deque([start])
+    while queue and len(kept) < most:
+        i = queue.popleft()
+        for other in (*nodes[i].inputs, *(users[i] if len(users[i]) <= MOST_FOLLOWED else ())):
+            if other not in kept and len(kept) < most:
+                kept.add(other)
+                queue.append(other)
+    return sorted(kept)
 
 
 def _nearest(scene: Scene, start: str, most: int) -> Scene:

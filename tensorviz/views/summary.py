@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tensorviz.arguments import whole
 from tensorviz.trace import Array, Step, Trace, TraceNode
 from tensorviz.views import format as fmt
 from tensorviz.views.captions import title
@@ -17,23 +18,47 @@ MOST_ENTRIES = 24
 """Entries that are spelled out; larger arrays are given by their norm."""
 
 
-def summary(trace: Trace, *, values: bool = True) -> str:
-    """Every node and every step as text; with ``values=False`` without numbers, so that only the structure is compared."""
+MOST_ROWS = 10_000
+"""Nodes, and steps, that are told; of more the first and the last."""
+
+
+def summary(trace: Trace, *, values: bool = True, most: int | None = MOST_ROWS) -> str:
+    """Every node and every step as text; with ``values=False`` without numbers, so that only the structure is compared.
+
+    Of more than ``most`` nodes or steps the first and the last are told, and how many stand between them; None tells all.
+    """
+    if most is not None:
+        whole("summary", "most", most, least=2)
+    steps = trace.data.steps
     forks = fmt.counted(len(trace.forks), "fork")
     roots = ", ".join(visible(title(trace.nodes[r])) for r in trace.roots) or "nothing"
-    rows = [f"Backward pass of {roots}: {fmt.counted(len(trace.nodes), 'node')}, {fmt.counted(len(trace.steps), 'step')}, {forks}"]
-    if not trace.data.complete and trace.steps:
+    rows = [f"Backward pass of {roots}: {fmt.counted(len(trace.nodes), 'node')}, {fmt.counted(len(steps), 'step')}, {forks}"]
+    if not trace.data.complete and steps:
         rows.append("The pass stopped before its end.")
     rows += ["", "Forward"]
-    wide = len(str(max(len(trace.nodes) - 1, len(trace.steps) - 1, 0)))
-    rows += [f"  {node.id:>{wide}}  {_node(trace, node, values)}" for node in trace.nodes]
-    rows += ["", "Backward" if trace.steps else "Backward: not yet called"]
+    wide = len(str(max(len(trace.nodes) - 1, len(steps) - 1, 0)))
+    skipped = _middle(len(trace.nodes), most)
+    for node in trace.nodes:
+        if node.id not in skipped:
+            rows.append(f"  {node.id:>{wide}}  {_node(trace, node, values)}")
+        elif node.id == skipped.start:
+            rows.append(f"  {'':>{wide}}  … {fmt.counted(len(skipped), 'more node')}")
+    rows += ["", "Backward" if steps else "Backward: not yet called"]
     arrived: dict[int, int] = {}
-    for k, step in enumerate(trace.steps):
+    skipped = _middle(len(steps), most)
+    for k, step in enumerate(steps):
         if step.kind == "accumulate":
             arrived[step.node] = arrived.get(step.node, 0) + 1
-        rows.append(f"  {k:>{wide}}  {_step(trace, step, arrived.get(step.node, 0), values)}")
+        if k not in skipped:
+            rows.append(f"  {k:>{wide}}  {_step(trace, step, arrived.get(step.node, 0), values)}")
+        elif k == skipped.start:
+            rows.append(f"  {'':>{wide}}  … {fmt.counted(len(skipped), 'more step')}")
     return "\n".join(rows) + "\n"
+
+
+def _middle(count: int, most: int | None) -> range:
+    """What is left out of so many, so that ``most`` are left: none, or those in the middle."""
+    return range(0) if most is None or count <= most else range(most // 2, count - (most - most // 2))
 
 
 def _who(node: TraceNode) -> str:

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import tensorviz as tv
 from tensorviz import display
 from tensorviz.errors import MissingExtraError
 from tensorviz.views.dot import source, to_dot
@@ -234,3 +235,43 @@ def test_numbers_of_any_dtype_are_printed_without_their_type() -> None:
         t = circuits.Tape()
         t.mul(t.leaf(3.0, "x"), t.constant(np.array(2, dtype)))
         assert "np." not in summary(t.record())
+
+
+def long_chain(count: int) -> tv.Trace:
+    a, b = tv.tensor(0.5, requires_grad=True), tv.tensor(2 / count, requires_grad=True)
+    for _ in range(count // 2):
+        a = a * b + a
+    return a.backward()
+
+
+def test_of_a_very_long_pass_the_summary_tells_both_ends_and_what_stands_between() -> None:
+    trace = long_chain(60)
+    whole = summary(trace, most=None).splitlines()
+    assert whole == summary(trace).splitlines()
+    short = summary(trace, most=11).splitlines()
+    between = [line.strip() for line in short if "…" in line]
+    assert between == [f"… {len(trace.nodes) - 11} more nodes", f"… {len(trace) - 11} more steps"]
+    assert len(short) == len(whole) - (len(trace.nodes) - 11) - (len(trace) - 11) + 2
+    assert [line for line in short if "…" not in line] == [line for line in whole if line in short]
+    with pytest.raises(tv.errors.OptionError, match="summary: most must be"):
+        summary(trace, most=1)
+
+
+def test_of_a_very_large_graph_dot_has_the_neighbourhood_of_the_step_and_says_what_is_left_out() -> None:
+    trace = long_chain(60)
+    graph = parsed(to_dot(trace, max_nodes=12))
+    names = {box["name"] for box in graph["objects"]}
+    assert len(names) == 13
+    assert f"n{trace.roots[0]}" in names
+    assert "more" in names
+    assert f"… {len(trace.nodes) - 12} more nodes not drawn" in to_dot(trace, max_nodes=12)
+    middle = next(k for k, step in enumerate(trace.data.steps) if step.node == 30)
+    assert "n30 [" in to_dot(trace, step=middle, max_nodes=12)
+    assert "more" not in to_dot(trace, max_nodes=100)
+
+
+@pytest.mark.slow
+def test_text_of_a_hundred_thousand_nodes_is_bounded() -> None:
+    trace = long_chain(100_000)
+    assert len(trace.summary()) < 3_000_000
+    assert len(trace.to_dot()) < 2_500_000
