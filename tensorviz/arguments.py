@@ -147,6 +147,17 @@ def one_of(where: str, name: str, value: Any, choices: Iterable[str]) -> None:
         raise OptionError(f"{where}{': ' if where else ''}{name} must be one of {', '.join(map(repr, known))}, got {shown(value)}")
 
 
+def listed(where: str, name: str, value: Any, example: str) -> list[Any]:
+    """The parts of a list, tuple or other iterable; refuse a text, of which the parts are letters, and what has none.
+
+    >>> listed("quiz", "answers", (1, 2), "[2, None]")
+    [1, 2]
+    """
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise OptionTypeError(f"{where}: {name} must be a list such as {example}, got {shown(value)}")
+    return list(value)
+
+
 def function(where: str, name: str, value: Any) -> None:
     """Refuse what cannot be called."""
     if not callable(value):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from tensorviz import primitives as p
+from tensorviz.arguments import listed
 from tensorviz.engine.graph import Node, new_uid, user_frame
 from tensorviz.engine.mode import enable_grad, scope
 from tensorviz.engine.op import REGISTRY, apply
@@ -89,7 +90,7 @@ def _staged(original: Trace, stage: Any) -> set[int]:
         return {n.id for n in original.nodes if n.kind == "op"}
     if stage is False or stage is None:
         return set()
-    keys: Iterable[Any] = [stage] if isinstance(stage, (str, int, np.integer, Tensor, TraceNode)) else stage
+    keys = [stage] if isinstance(stage, (str, int, np.integer, Tensor, TraceNode)) else listed("lower", "stage", stage, "['logits'], or True")
     found = set()
     for key in keys:
         node = original.node(key)
@@ -101,8 +102,11 @@ def _staged(original: Trace, stage: Any) -> set[int]:
 
 def _kept(original: Trace, keep: bool | Collection[str]) -> set[str]:
     """The names of the ops that stay as they are, or the error for those that have no lowering."""
-    names = {keep} if isinstance(keep, str) else set() if isinstance(keep, bool) else set(keep)
-    for name in sorted(names - set(REGISTRY)):
+    names: set[str] = set()
+    for name in [keep] if isinstance(keep, str) else [] if isinstance(keep, bool) else listed("lower", "keep", keep, "['inv'], or True"):
+        if isinstance(name, str) and name in REGISTRY:
+            names.add(name)
+            continue
         raise LoweringError(f"lower: keep={name!r} is no op of tensorviz; keep takes True or names of ops, as they stand in the record")
     for node in original.nodes:
         if node.kind != "op" or node.op in RULES or node.op in names:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from tensorviz.arguments import number, one_of, whole
+from tensorviz.arguments import listed, number, one_of, whole
 from tensorviz.errors import OptionError, RecordError
 from tensorviz.teaching.feedback import Feedback
 from tensorviz.teaching.offers import KINDS, offered
@@ -45,7 +45,7 @@ class Quiz(Sequence[Question]):
         if not trace.steps:
             raise RecordError("quiz: this trace has no steps; call backward() first")
         n, seed = whole("quiz", "n", n, least=1), whole("quiz", "seed", seed, least=0)
-        wanted = KINDS if kinds is None else (kinds,) if isinstance(kinds, str) else tuple(kinds)
+        wanted = KINDS if kinds is None else (kinds,) if isinstance(kinds, str) else listed("quiz", "kinds", kinds, "['axes', 'shape']") or KINDS
         for kind in wanted:
             one_of("quiz", "kinds", kind, KINDS)
         if tolerance != "sign":
@@ -95,6 +95,7 @@ class Quiz(Sequence[Question]):
 
         Raises OptionError where there are not as many answers as questions.
         """
+        answers = listed("quiz.grade", "answers", answers, "[(0, 2), None, 3]")
         if len(answers) != len(self):
             raise OptionError(f"quiz: {len(self)} questions take as many answers, got {len(answers)}; None leaves one open")
         for question, answer in zip(self.questions, answers, strict=True):

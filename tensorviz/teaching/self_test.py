@@ -55,7 +55,7 @@ def self_test(*pairs: Sequence[str]) -> SelfTest:
     1. 6: two shares of 3.
     """
     for pair in pairs:
-        if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
             raise OptionError(f"self_test takes pairs (question, answer) of texts, got {shown(pair)}")
     if not pairs:
         raise OptionError("self_test needs at least one pair (question, answer)")

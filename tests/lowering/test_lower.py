@@ -434,6 +434,20 @@ def test_wrong_arguments_are_named():
         lowered.of("nobody")
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"keep": 3}, "lower: keep must be a list such as .*, got 3"),
+        ({"keep": ["sum", 3]}, "keep=3 is no op"),
+        ({"keep": [["sum"]]}, "is no op"),
+        ({"stage": 1.5}, "lower: stage must be a list such as .*, got 1.5"),
+    ],
+)
+def test_what_is_no_list_of_names_is_refused(options: dict[str, Any], words: str):
+    with pytest.raises((OptionError, LoweringError), match=words):
+        tv.lower(leaf([1.0, 2.0]).sum(), **options)
+
+
 def test_two_lowerings_of_one_op_are_refused():
     with pytest.raises(ValueError, match="softmax has a lowering already"):
         lowering.lowering("softmax")(lambda a: a)

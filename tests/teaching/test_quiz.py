@@ -271,6 +271,13 @@ def test_what_cannot_be_asked_is_refused_with_what_can():
         trace.quiz(tolerance="near")
     with pytest.raises(OptionError, match="n must be a whole number of at least 1"):
         trace.quiz(0)
+    with pytest.raises(OptionError, match=r"kinds must be a list such as \['axes', 'shape'\], got 3"):
+        trace.quiz(kinds=3)
+    assert len(trace.quiz(kinds=[])) == len(trace.quiz())
+    for answers in (None, 3, "abc"):
+        with pytest.raises(OptionError, match="answers must be a list such as"):
+            trace.quiz(3).grade(answers)
+    assert trace.quiz(3).grade(iter([None, None, None])) == 0
     x = tv.tensor(1.0, requires_grad=True)
     with pytest.raises(RecordError, match="no steps"):
         tv.draw(x * 2.0).trace.quiz()

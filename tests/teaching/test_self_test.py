@@ -29,7 +29,7 @@ def test_as_text_the_answers_come_after_all_questions():
     assert repr(TEST) == "<SelfTest of 2 questions>"
 
 
-@pytest.mark.parametrize("pairs", [(), ("question",), (("question",),), (("question", 3),), ("ab",)])
+@pytest.mark.parametrize("pairs", [(), ("question",), (("question",),), (("question", 3),), ("ab",), (3,), (None,)])
 def test_what_is_no_pair_of_texts_is_refused(pairs):
     with pytest.raises(OptionError, match="pair"):
         tv.self_test(*pairs)
