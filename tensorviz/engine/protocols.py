@@ -89,7 +89,16 @@ def array_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     if ours is None:
         path = {"numpy.linalg": "np.linalg.", "numpy.fft": "np.fft."}.get(getattr(func, "__module__", ""), "np.")
         raise NoRuleError(_no_rule(f"{path}{func.__name__}", func.__name__))
-    return ours(*args, **kwargs)
+    if "out" not in kwargs:
+        return ours(*args, **kwargs)
+    out = kwargs["out"]
+    if out is not None and not hasattr(out, "_node"):
+        return ours(*args, **kwargs)  # which says what it does not write into
+    result = ours(*args, **{key: value for key, value in kwargs.items() if key != "out"})
+    if out is None:
+        return result
+    out[...] = result
+    return out
 
 
 def _nothing() -> None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Op, attach, expose
+from tensorviz.ops import options
 from tensorviz.ops.operands import index
 from tensorviz.ops.samples import off_zero
 
@@ -254,12 +255,13 @@ def rint(a: Any) -> Any:
 
 
 @expose(numpy=[getattr(np, name) for name in ("round", "around", "round_") if hasattr(np, name)], method="round")
-def round(a: Any, decimals: int = 0) -> Any:
+def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     """The nearest number with so many decimals, the even one of two. A step function: its gradient is 0.
 
     >>> round(np.array([1.234, 5.678]), 1)
     array([1.2, 5.7])
     """
+    options.settled(None, out, None)
     return REGISTRY["round"](a, decimals=index("decimals", decimals))
 
 

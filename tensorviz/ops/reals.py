@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Op, expose
+from tensorviz.ops import options
 from tensorviz.ops.samples import Examples, off_zero
 
 __all__: list[str] = []
@@ -55,9 +56,14 @@ class _Angle(_Flat):
         return np.angle(a).astype(a.dtype) if a.dtype.kind == "f" else np.angle(a)
 
 
-@expose(numpy=[np.real, np.real_if_close])
-def _real(val: Any, tol: float = 100) -> Any:  # noqa: ARG001 - NumPy's signature
+@expose(numpy=[np.real])
+def _real(val: Any) -> Any:
     return val
+
+
+@expose(numpy=[np.real_if_close])
+def _real_if_close(a: Any, tol: float = 100) -> Any:  # noqa: ARG001 - NumPy's signature
+    return a
 
 
 @expose(numpy=[np.imag])
@@ -72,5 +78,6 @@ def _angle(z: Any, deg: bool = False) -> Any:
 
 
 @expose(numpy=[np.fix])
-def _fix(x: Any) -> Any:
+def _fix(x: Any, out: Any = None) -> Any:
+    options.settled(None, out, None)
     return REGISTRY["trunc"](x)

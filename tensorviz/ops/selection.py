@@ -11,6 +11,7 @@ import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Op, expose
 from tensorviz.errors import OptionError
+from tensorviz.ops import options
 from tensorviz.ops.samples import Examples, distinct, off_zero
 
 __all__ = ["clip", "maximum", "minimum", "where"]
@@ -152,7 +153,7 @@ def minimum(a: Any, b: Any) -> Any:
 
 
 @expose(numpy=[np.clip], method=["clip"])
-def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None) -> Any:
     """``a`` kept between ``a_min`` and ``a_max`` (also ``min`` and ``max``; None is no bound); all broadcast.
 
     The gradient passes where ``a`` lies between the bounds or on one of them; elsewhere it goes to the bound.
@@ -161,6 +162,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     >>> clip(np.array([-2.0, 0.5, 3.0]), -1.0, 1.0)
     array([-1. ,  0.5,  1. ])
     """
+    options.settled(None, out, None)
     if (a_min is not None and min is not None) or (a_max is not None and max is not None):
         raise OptionError("clip: a bound was given twice; a_min and min mean the same, and so do a_max and max")
     low, high = (a_min if min is None else min), (a_max if max is None else max)

@@ -110,6 +110,30 @@ def test_a_ufunc_writes_into_a_tensor_as_into_an_array(write, expected):
     np.testing.assert_allclose(x.grad, expected, rtol=1e-15)
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, **k: np.sum(x, axis=0, **k),
+        lambda x, **k: np.clip(x, 0.5, 1.5, **k),
+        lambda x, **k: np.cumsum(x, axis=None, **k)[:2],
+        lambda x, **k: np.mean(np.stack([x, x]), axis=0, **k),
+        lambda x, **k: np.round(x, 1, **k),
+        lambda x, **k: np.concatenate([x[:1], x[1:]], **k),
+        lambda x, **k: np.einsum("i,ij->j", x, np.eye(2), **k),
+        lambda x, **k: np.fix(x, **k),
+    ],
+)
+def test_a_function_writes_into_a_tensor_and_not_into_an_array(f):
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    expected = f(x)
+    assert f(x, out=None).tolist() == expected.tolist()
+    y = tv.tensor(np.zeros(expected.shape))
+    np.testing.assert_array_equal(np.asarray(f(x, out=y)), expected.numpy())
+    assert y.requires_grad
+    with pytest.raises(TypeError, match="out="):
+        f(x, out=np.zeros(expected.shape))
+
+
 def test_a_ufunc_gives_the_tensor_that_it_wrote_into_and_refuses_what_an_assignment_refuses():
     x, y = tv.tensor([1.0, 2.0], requires_grad=True), tv.tensor([0.0, 0.0])
     assert np.add(x, 1.0, out=y) is y
