@@ -166,14 +166,14 @@ def _seeds(nodes: Sequence[Node], roots: Sequence[Tensor], gradients: Any) -> li
 def reachable(roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     """The nodes that a gradient reaches from the roots: results, newest first, and leaves, oldest first."""
     seen = set(roots)
-    ops = [n for n in seen if n.op is not None]
-    leaves = [n for n in seen if n.op is None]
+    ops = [n for n in seen if n.plan is not None]
+    leaves = [n for n in seen if n.plan is None]
     add, push = seen.add, ops.append
     for node in ops:  # grows
         for n in node.inputs:
             if n.requires_grad and n not in seen:
                 add(n)
-                if n.op is None:
+                if n.plan is None:
                     leaves.append(n)
                 else:
                     push(n)
@@ -194,15 +194,17 @@ def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, 
     A total goes when its rule has run: a record adds the shares up again, and memory is what a large pass is short of.
     """
     keep = None if pulled is None else pulled.append
+    take, find = totals.pop, totals.get
     for node in ops:
-        try:
-            g = totals[node]
-        except KeyError:
+        g = take(node, None)
+        if g is None:
             if keep is not None:
                 keep(())
             continue
+        if node.rare is not None:
+            totals[node] = g  # it may be asked for at the end
         try:
-            shares = node.op.pull(node, g)  # type: ignore[union-attr]
+            shares = node.plan.pull(node, g)  # type: ignore[union-attr]
         except Exception as error:
             error.add_note(f"raised by the backward rule of {describe(node)}")
             raise
@@ -211,35 +213,43 @@ def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, 
         if len(shares) != count:
             raise RuleError(f"the backward rule of {describe(node)} returned {len(shares)} gradient(s) for {count} operand(s)")
         if not node.same:
-            for slot, share in enumerate(shares):
-                if share is not None:
-                    inp = inputs[slot]
-                    value = inp.value
-                    if type(share) is not type(value) or share.shape != value.shape or share.dtype is not value.dtype:
-                        fitted = fit(node, slot, share)
-                    else:
-                        fitted = share
-                    if share.size > LARGE and not whole and not node.op.foreign:  # type: ignore[union-attr]
-                        if fitted.size < share.size:
-                            shares = (*shares[:slot], Again(fitted), *shares[slot + 1 :])
-                        elif share.size > HUGE:
-                            shares = (*shares[:slot], Again(None), *shares[slot + 1 :])
-                    totals[inp] = totals[inp] + fitted if inp in totals else fitted
+            shares = _fitted(node, shares, totals, whole)
         elif count == 2:  # written out: a loop over two costs as much again as what it does
-            inp, other = inputs
-            share, second = shares
+            first, second = inputs
+            share, other = shares
             if share is not None:
-                totals[inp] = totals[inp] + share if inp in totals else share
-            if second is not None:
-                totals[other] = totals[other] + second if other in totals else second
+                before = find(first)
+                totals[first] = share if before is None else before + share
+            if other is not None:
+                before = find(second)
+                totals[second] = other if before is None else before + other
         else:
             for inp, share in zip(inputs, shares):  # noqa: B905 - compared above
                 if share is not None:
-                    totals[inp] = totals[inp] + share if inp in totals else share
+                    before = find(inp)
+                    totals[inp] = share if before is None else before + share
         if keep is not None:
             keep(shares)
-        if node.rare is None:
-            del totals[node]
+
+
+def _fitted(node: Node, shares: tuple[Any, ...], totals: dict[Node, Any], whole: bool) -> tuple[Any, ...]:
+    """Add up the shares of a node that have to be looked at; what the record keeps of them."""
+    for slot, share in enumerate(shares):
+        if share is None:
+            continue
+        inp = node.inputs[slot]
+        value = inp.value
+        fitted = share
+        if type(share) is not type(value) or share.shape != value.shape or share.dtype is not value.dtype:
+            fitted = fit(node, slot, share)
+        if not whole and share.size > LARGE and not node.op.foreign:  # type: ignore[union-attr]
+            if fitted.size < share.size:
+                shares = (*shares[:slot], Again(fitted), *shares[slot + 1 :])
+            elif share.size > HUGE:
+                shares = (*shares[:slot], Again(None), *shares[slot + 1 :])
+        before = totals.get(inp)
+        totals[inp] = fitted if before is None else before + fitted
+    return shares
 
 
 def sweep_watched(started: Pass, totals: dict[Node, Any], watchers: Sequence[Callable[[Pass], Look]]) -> None:

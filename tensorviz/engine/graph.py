@@ -22,6 +22,7 @@ from tensorviz.errors import DTypeError
 if TYPE_CHECKING:
     from tensorviz.engine.cuts import Cut
     from tensorviz.engine.op import Op
+    from tensorviz.engine.run import Plan
 
 uids = itertools.count(1)
 """Numbers nodes in the order in which they are made, so that the order of the graph needs no search."""
@@ -72,7 +73,7 @@ class Node:
     The hot path makes nodes with ``Node.__new__`` and plain stores, a third of the cost of a call with eleven arguments; it sets every slot.
     """
 
-    __slots__ = ("__weakref__", "code", "inputs", "lasti", "op", "params", "rare", "requires_grad", "same", "scope", "tracked", "uid", "value")
+    __slots__ = ("__weakref__", "code", "inputs", "lasti", "params", "plan", "rare", "requires_grad", "same", "scope", "tracked", "uid", "value")
 
     def __init__(
         self,
@@ -88,7 +89,8 @@ class Node:
         lasti: int,
         scope: str,
     ) -> None:
-        self.op = op
+        self.plan: Plan | None = None if op is None else op.plan
+        """What the engine needs of its op, None for a leaf or constant. All plans are of one class: looking something up on ops, each a class of its own, is slow."""
         self.inputs = inputs
         self.params = params
         self.value = value
@@ -102,6 +104,11 @@ class Node:
         self.lasti = lasti
         self.scope = scope
         self.rare: Rare | None = None
+
+    @property
+    def op(self) -> Op | None:
+        """What it is the result of."""
+        return None if self.plan is None else self.plan.op
 
     def more(self) -> Rare:
         """The rare part, made on demand."""
@@ -200,7 +207,7 @@ def constant(value: Any, like: Any = None) -> Node:
         ):
             value = like.dtype.type(value)  # NumPy 1 would widen the dtype to hold it; otherwise a number is weak there, too
         node: Node = object.__new__(Node)
-        node.op = node.code = node.rare = None
+        node.plan = node.code = node.rare = None
         node.inputs = ()
         node.params = NO_PARAMS
         node.value = value

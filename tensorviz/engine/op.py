@@ -111,10 +111,17 @@ class Op:
     """Forward is the user's own function: what it raises is not NumPy's word about the operands, and stays as it is."""
     partial: bool = False
     """Some slots have no rule, so whether the result requires a gradient depends on which operands do."""
-    pull: Callable[[Node, Any], tuple[Any, ...]]
-    """``pull(node, g)``: one share per slot (None where none is needed), from arrays."""
     pull_recorded: Callable[[Node, Any, Callable[[Node], Any], tuple[Any, ...]], tuple[Any, ...]]
     """The same from Tensors: ``pull_recorded(node, g, wrap, extras)``."""
+
+    @property
+    def pull(self) -> Callable[[Node, Any], tuple[Any, ...]]:
+        """``pull(node, g)``: one share per slot (None where none is needed), from arrays."""
+        return self.plan.pull
+
+    @pull.setter
+    def pull(self, rule: Callable[[Node, Any], tuple[Any, ...]]) -> None:
+        self.plan.pull = rule
 
     def __init_subclass__(cls, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -213,8 +220,9 @@ def register(op: Op) -> None:
                     refuse(f"a rule asks for {wanted!r}, which is no slot, no extra, no parameter of forward and not `out`")
         op._reads = tuple(tuple(n for n in names_in(rule) if n in op.slots or n in op.extras or n in ("out", "inputs", "others")) for rule in rules)
         op.saves = tuple(dict.fromkeys(n for names in op._reads for n in names))
-        compile_when_used(op)
     op.plan = Plan(op)
+    if op.differentiable:
+        compile_when_used(op)
     if op.routes and len(op.routes) != count:
         refuse(f"needs one route per slot ({count}), has {len(op.routes)}")
     REGISTRY[op.name] = op

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator as python
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorviz.engine.cuts import carry
-from tensorviz.engine.graph import HUGE, NO_PARAMS, OURS, Node, constant, holds_tensor, uids
+from tensorviz.engine.graph import HUGE, NO_PARAMS, OURS, Node, constant, holds_tensor, new_uid
 from tensorviz.engine.mode import current
 from tensorviz.engine.refusals import FAILURES, explained, operand, refused
 from tensorviz.engine.rules import function_of
@@ -50,59 +51,53 @@ _FLOAT, _ARRAY, _DOUBLE, _make, _getframe = np.float64, np.ndarray, np.dtype(np.
 _NUMPY_1 = np.lib.NumpyVersion(np.__version__) < "2.0.0"
 
 
+def _no_rule(node: Node, g: Any) -> tuple[Any, ...]:
+    raise NotImplementedError(f"{node.op!r} carries no gradient")  # and so its results are never pulled
+
+
+class _Latest:
+    """Who was here before."""
+
+    __slots__ = ("code",)
+
+    def __init__(self) -> None:
+        self.code: Any = None
+        """The function of the user's that made the latest node: the next one mostly comes from the same."""
+
+
+latest = _Latest()
+
+
 class Plan:
     """What running an op takes, read off it once."""
 
-    __slots__ = ("exact", "extras", "plain", "run", "same_shape")
+    __slots__ = ("exact", "extras", "one_to_one", "op", "plain", "pull", "run", "same_shape", "tells")
 
     def __init__(self, op: Op) -> None:
+        self.op = op
         self.run = op.run
+        self.pull: Callable[[Node, Any], tuple[Any, ...]] = _no_rule
         self.extras = bool(op.extras)
         self.plain = op.differentiable and not op.partial
         """A float result requires a gradient as soon as an operand does."""
         self.same_shape = (op.elementwise or op.broadcasts) and not op.foreign
         """Operands of the result's shape and dtype get shares of that shape and dtype; of a user's own rule nobody knows."""
+        self.one_to_one = op.elementwise and not op.foreign and not op.variadic and len(op.slots) == 1
+        """Its only operand has the result's shape."""
         self.exact = function_of(op, "exact")
+        self.tells = self.same_shape or self.exact is not None
 
 
 def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Run an op on Tensors, arrays and scalars, and record it. Without a Tensor among the operands: the plain result."""
-    cls, plan = _tensor_class, op.plan
-    if len(operands) == 1 and type(operands[0]) is cls:
-        node = operands[0]._node
-        if node is None:
-            node = operands[0]._settle()
-        nodes: Any = (node,)
-    else:
-        found = None
-        nodes = []
-        for x in operands:
-            if type(x) is cls or isinstance(x, cls):
-                node = x._node or x._settle()
-                if found is None:
-                    found = node
-                nodes.append(node)
-            else:
-                nodes.append(None)
-        if found is None:
-            whole = _whole(operands)
-            return _plainly(op, operands, params) if whole is None else apply(op, whole, params)
-        if None in nodes:
-            like = found.value
-            try:
-                nodes = [constant(x, like) if n is None else n for n, x in zip(nodes, operands, strict=True)]
-            except DTypeError:
-                whole = _whole(operands)
-                if whole is not None:
-                    return apply(op, whole, params)
-                for i, x in enumerate(operands):
-                    if nodes[i] is None:
-                        operand(op, i, x)
-                raise
-        nodes = tuple(nodes)
+    """Run an op on Tensors, arrays and scalars, and record it, at the user's current line. Without a Tensor among the operands: the plain result."""
+    plan = op.plan
+    nodes = _single(operands) if len(operands) == 1 else _several(op, operands)
+    if nodes is None:
+        whole = _whole(operands)
+        return _plainly(op, operands, params) if whole is None else apply(op, whole, params)
     try:
         if len(nodes) == 1:
-            value = plan.run(node.value, **params) if params else plan.run(node.value)
+            value = plan.run(nodes[0].value, **params) if params else plan.run(nodes[0].value)
         else:
             value = plan.run(*[n.value for n in nodes], **params)
     except TensorvizError:
@@ -111,10 +106,99 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         if op.foreign:
             raise
         raise explained(op, [n.value for n in nodes], params, error) from error
+    extras: tuple[Any, ...] = ()
     if plan.extras:
         value, extras = value
-        return _finish(op, plan, nodes, params, value, extras)
-    return _finish(op, plan, nodes, params, value, ())
+    if type(value) is _ARRAY and not value.shape:
+        value = value[()]
+    # this function and its caller are ours, and so is mostly the next one: what the user calls
+    frame: Any = _getframe(2)
+    while frame is not None:
+        code = frame.f_code
+        if code is latest.code:
+            break
+        if not OURS[frame.f_globals.get("__name__")]:
+            latest.code = code
+            break
+        frame = frame.f_back
+    requires_grad = tracked = False
+    for n in nodes:
+        if n.tracked:
+            tracked = True
+            if n.requires_grad:
+                requires_grad = True
+                break
+    mode = current()
+    node: Node = _make(Node)
+    node.value = value
+    node.uid = new_uid()
+    node.scope = mode.scope
+    node.rare = None
+    if frame is None:
+        node.code, node.lasti = None, -1
+    else:
+        node.code = code
+        node.lasti = frame.f_lasti
+    if tracked and mode.enabled:
+        node.plan = plan
+        node.inputs = nodes
+        node.params = params
+        node.tracked = True
+        if requires_grad and type(value) is not _FLOAT and value.dtype.kind != "f":
+            requires_grad = False
+        elif requires_grad and not plan.plain:
+            requires_grad = op.differentiable and any(n.requires_grad and rule is not None for n, rule in zip(nodes, op.vjps, strict=False))
+        node.requires_grad = requires_grad
+        node.same = requires_grad and plan.tells and fits(plan, nodes, value)
+        if extras:
+            node.more().extras = extras
+    else:
+        node.plan, node.inputs, node.requires_grad, node.tracked, node.same = None, (), False, False, True
+        node.params = NO_PARAMS
+        for n in nodes:
+            if n.tracked or (n.rare is not None and n.rare.cut is not None):
+                carry(node, op.name, nodes)
+                break
+    made = _make(_tensor_class)
+    made._node = node
+    made._own = None
+    return made
+
+
+def _single(operands: Sequence[Any]) -> tuple[Node, ...] | None:
+    """The node of the only operand; None if that is no Tensor."""
+    (x,) = operands
+    if type(x) is _tensor_class or isinstance(x, _tensor_class):
+        return (x._node or x._settle(),)
+    return None
+
+
+def _several(op: Op, operands: Sequence[Any]) -> tuple[Node, ...] | None:
+    """The nodes of the operands, constants for those that are no Tensors; None if none is."""
+    cls = _tensor_class
+    found = None
+    nodes: list[Any] = []
+    for x in operands:
+        if type(x) is cls or isinstance(x, cls):
+            node = x._node or x._settle()
+            if found is None:
+                found = node
+            nodes.append(node)
+        else:
+            nodes.append(None)
+    if found is None:
+        return None
+    if None in nodes:
+        try:
+            return tuple([constant(x, found.value) if n is None else n for n, x in zip(nodes, operands, strict=True)])
+        except DTypeError:
+            if _whole(operands) is not None:
+                return None  # which puts them together
+            for i, x in enumerate(operands):
+                if nodes[i] is None:
+                    operand(op, i, x)
+            raise
+    return tuple(nodes)
 
 
 def _whole(operands: Sequence[Any]) -> list[Any] | None:
@@ -140,80 +224,26 @@ def _plainly(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     return result[0] if op.extras else result
 
 
-_users_code: Any = None
-"""The function of the user's that made the latest node: the next one mostly comes from the same."""
-
-
-def _finish(op: Op, plan: Plan, nodes: tuple[Node, ...], params: dict[str, Any], value: Any, extras: tuple[Any, ...]) -> Any:
-    """The Tensor of a result, made at the user's current line; its node without operands where no graph is recorded."""
-    global _users_code
-    # this function and its caller are ours, and so is mostly the next one: what the user calls
-    frame: Any = _getframe(2)
-    while frame is not None:
-        code = frame.f_code
-        if code is _users_code:
-            break
-        if not OURS[frame.f_globals.get("__name__")]:
-            _users_code = code
-            break
-        frame = frame.f_back
-    requires_grad = tracked = False
-    for n in nodes:
-        if n.tracked:
-            tracked = True
-            if n.requires_grad:
-                requires_grad = True
-    mode = current()
-    if type(value) is _ARRAY:
-        shape = value.shape
-        if not shape:
-            value = value[()]
-    else:
-        shape = ()
-    node: Node = _make(Node)
-    node.value = value
-    node.uid = next(uids)
-    node.scope = mode.scope
-    node.rare = None
-    if frame is None:
-        node.code, node.lasti = None, -1
-    else:
-        node.code = code
-        node.lasti = frame.f_lasti
-    if tracked and mode.enabled:
-        if requires_grad and type(value) is not _FLOAT and value.dtype.kind != "f":
-            requires_grad = False
-        if requires_grad and not plan.plain:
-            requires_grad = op.differentiable and any(n.requires_grad and rule is not None for n, rule in zip(nodes, op.vjps, strict=False))
-        node.op = op
-        node.inputs = nodes
-        node.params = params
-        node.requires_grad = requires_grad
-        node.tracked = True
-        node.same = False
-        if requires_grad:
-            exact = plan.exact is not None and plan.exact(*[n.value for n in nodes])
-            if exact or plan.same_shape:
-                dtype = value.dtype
-                for n in nodes:
-                    if n.requires_grad and (n.value.dtype is not dtype or (n.value.size > HUGE if exact else n.value.shape != shape)):
-                        break
-                else:
-                    # with NumPy 1 a rule may widen a scalar; fitting the share narrows it again
-                    node.same = (not _NUMPY_1 or shape != () or dtype is _DOUBLE) and value.size <= HUGE
-        if extras:
-            node.more().extras = extras
-    else:
-        node.op, node.inputs, node.requires_grad, node.tracked, node.same = None, (), False, False, True
-        node.params = NO_PARAMS
+def fits(plan: Plan, nodes: tuple[Node, ...], value: Any) -> bool:
+    """Whether shares need no look: they come in the operands' shapes and dtypes, and none is huge. Of a scalar with NumPy 1 nobody knows, where a rule may widen it."""
+    if value.size > HUGE:
+        return False
+    dtype = value.dtype
+    if plan.exact is not None and plan.exact(*[n.value for n in nodes]):
         for n in nodes:
-            if n.tracked or (n.rare is not None and n.rare.cut is not None):
-                carry(node, op.name, nodes)
-                break
-    made = _make(_tensor_class)
-    made._node = node
-    made._own = None
-    return made
+            if n.requires_grad and (n.value.dtype is not dtype or n.value.size > HUGE):
+                return False
+    elif not plan.same_shape:
+        return False
+    elif plan.one_to_one:
+        if nodes[0].value.dtype is not dtype:
+            return False
+    else:
+        shape = value.shape
+        for n in nodes:
+            if n.requires_grad and (n.value.dtype is not dtype or n.value.shape != shape):
+                return False
+    return not _NUMPY_1 or dtype is _DOUBLE or value.shape != ()
 
 
 def operator(op: Op, *, reflected: bool) -> Callable[[Any, Any], Any]:
@@ -227,75 +257,87 @@ def operator(op: Op, *, reflected: bool) -> Callable[[Any, Any], Any]:
             raise refused(op, 0 if reflected else 1, other)
         return apply(op, (other, self) if reflected else (self, other), NO_PARAMS)
 
-    written = _fast(op, method, reflected=reflected) if op.plan.plain and not op.plan.extras and op.joint is None else method
-    written.__name__ = op.operators[1 if reflected else 0]
+    name = op.operators[1 if reflected else 0]
+    written = _when_used(op, name, method, reflected=reflected) if op.plan.plain and not op.plan.extras and op.joint is None else method
+    written.__name__ = name
     written.__doc__ = op.__doc__
     return written
 
 
+def _when_used(op: Op, name: str, slow: Callable[[Any, Any], Any], *, reflected: bool) -> Callable[[Any, Any], Any]:
+    """The operator until it is used: the first use has its fast form compiled, which takes its place; an import has no time for that."""
+
+    def first(self: Any, other: Any) -> Any:
+        if getattr(_tensor_class, name) is first:
+            METHODS[name] = fast = _fast(op, slow, reflected=reflected)
+            fast.__name__, fast.__doc__ = name, op.__doc__
+            setattr(_tensor_class, name, fast)
+        return slow(self, other)
+
+    return first
+
+
+_SIGNS: dict[Any, str] = {python.add: "x + y", python.sub: "x - y", python.mul: "x * y", python.truediv: "x / y"}
+"""Forward rules that Python has an operator for: written out, a call is saved."""
+
+_FAST = """
+def method(self, other):
+    a = self._node
+    if type(other) is tensor:
+        b = other._node
+    elif a is not None and (type(other) is float or type(other) is int):
+        b = constant(other, a.value)
+    else:
+        return slow(self, other)
+    frame = getframe(1)
+    code = frame.f_code
+    mode = current()
+    if code is not latest.code or a is None or b is None or not (a.requires_grad or b.requires_grad) or not mode.enabled:
+        return slow(self, other)
+    {swap}
+    x = a.value
+    y = b.value
+    try:
+        value = {result}
+    except failures:
+        return slow(self, other)
+    if type(value) is scalar:
+        same = (type(x) is scalar or not a.requires_grad) and (type(y) is scalar or not b.requires_grad)
+    elif type(value) is array:
+        if value.dtype is not double and value.dtype.kind != "f":
+            return slow(self, other)
+        same = fits(plan, (a, b), value)
+    else:
+        return slow(self, other)
+    node = make(Node)
+    node.plan = plan
+    node.inputs = (a, b)
+    node.params = NO_PARAMS
+    node.value = value
+    node.same = same
+    node.requires_grad = node.tracked = True
+    node.uid = new_uid()
+    node.code = code
+    node.lasti = frame.f_lasti
+    node.scope = mode.scope
+    node.rare = None
+    made = make(tensor)
+    made._node = node
+    made._own = None
+    return made
+"""
+
+
 def _fast(op: Op, slow: Callable[[Any, Any], Any], *, reflected: bool) -> Callable[[Any, Any], Any]:
     """The same, written out for what nearly every call is: Tensors and numbers that fit, a graph that is recorded, a caller that was there before."""
-    forward, same_shape, exact, make, getframe = op.run, op.plan.same_shape, op.plan.exact, object.__new__, sys._getframe
-
-    def method(self: Any, other: Any) -> Any:
-        a = self._node
-        if type(other) is _tensor_class:
-            b = other._node
-        elif a is not None and (type(other) is float or type(other) is int):
-            b = constant(other, a.value)
-        else:
-            return slow(self, other)
-        frame = getframe(1)
-        code = frame.f_code
-        mode = current()
-        if code is not _users_code or a is None or b is None or not (a.requires_grad or b.requires_grad) or not mode.enabled:
-            return slow(self, other)
-        if reflected:
-            a, b = b, a
-        x, y = a.value, b.value
-        try:
-            value = forward(x, y)
-        except FAILURES:
-            value = None
-        if type(value) is _FLOAT:
-            same = (type(x) is _FLOAT or not a.requires_grad) and (type(y) is _FLOAT or not b.requires_grad)
-        elif type(value) is _ARRAY:
-            dtype = value.dtype
-            if dtype is not _DOUBLE and dtype.kind != "f":
-                return slow(self, other)
-            if value.size > HUGE:
-                same = False
-            elif exact is not None and exact(x, y):
-                same = (not a.requires_grad or (x.dtype is dtype and x.size <= HUGE)) and (
-                    not b.requires_grad or (y.dtype is dtype and y.size <= HUGE)
-                )
-            elif same_shape:
-                shape = value.shape
-                same = (not a.requires_grad or (x.shape == shape and x.dtype is dtype)) and (
-                    not b.requires_grad or (y.shape == shape and y.dtype is dtype)
-                )
-            else:
-                same = False
-        else:
-            return slow(self, other)
-        node: Node = make(Node)
-        node.op = op
-        node.inputs = (a, b)
-        node.params = NO_PARAMS
-        node.value = value
-        node.same = same
-        node.requires_grad = node.tracked = True
-        node.uid = next(uids)
-        node.code = code
-        node.lasti = frame.f_lasti
-        node.scope = mode.scope
-        node.rare = None
-        made = make(_tensor_class)
-        made._node = node
-        made._own = None
-        return made
-
-    return method
+    text = _FAST.format(swap="a, b = b, a" if reflected else "", result=_SIGNS.get(op.run, "forward(x, y)"))
+    names: dict[str, Any] = {
+        **{"__name__": __name__, "slow": slow, "forward": op.run, "plan": op.plan, "fits": fits, "latest": latest, "tensor": _tensor_class, "failures": FAILURES},
+        **{"constant": constant, "current": current, "new_uid": new_uid, "getframe": _getframe, "make": _make, "Node": Node},
+        **{"NO_PARAMS": NO_PARAMS, "scalar": _FLOAT, "array": _ARRAY, "double": _DOUBLE},
+    }
+    exec(compile(text, f"<operator of {op.name}>", "exec"), names)  # noqa: S102 - text made from the lines above alone
+    return names["method"]  # type: ignore[no-any-return]
 
 
 def method_of(op: Op) -> Callable[..., Any]:
