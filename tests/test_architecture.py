@@ -198,6 +198,15 @@ def test_the_modules_that_run_at_import_need_numpy_alone():
     assert loaded == []
 
 
+def test_importing_tensorviz_loads_no_more_of_numpy_than_numpy_does():
+    loaded = "print(*sorted(m for m in sys.modules if m.startswith('numpy')))"
+    alone, ours = (
+        subprocess.run([sys.executable, "-c", f"import sys, {name}; {loaded}"], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+        for name in ("numpy", "tensorviz")
+    )
+    assert ours == alone
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_every_module_says_what_it_holds(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))

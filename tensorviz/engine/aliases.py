@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorviz.engine.graph import Node, frozen
+from tensorviz.engine.graph import NO_PARAMS, Node, frozen
 from tensorviz.engine.mode import enable_grad, is_grad_enabled, no_grad
 from tensorviz.engine.run import apply
 from tensorviz.errors import InPlaceError
@@ -29,12 +29,12 @@ class Alias:
 
     __slots__ = ("base", "limit", "op", "params", "put", "stale", "views")
 
-    def __init__(self) -> None:
-        self.base: Tensor | None = None
+    def __init__(self, base: Tensor | None = None, op: Op | None = None, params: dict[str, Any] = NO_PARAMS, put: Put | None = None) -> None:
+        self.base = base
         """What it is a view of."""
-        self.op: Op | None = None
-        self.params: dict[str, Any] = {}
-        self.put: Put | None = None
+        self.op = op
+        self.params = params
+        self.put = put
         """None: NumPy makes this view read-only."""
         self.stale: Node | None = None
         """Its node before its base was changed; the view is taken again when it is next used."""
@@ -70,8 +70,7 @@ def view(op: Op, a: Any, params: dict[str, Any], put: Put | None, *, zero_d: boo
         if type(value) is np.ndarray and type(kept) is np.ndarray
         else (zero_d or type(value) is np.ndarray) and (type(kept) is np.ndarray or _is_array(a))  # of a single element nothing needs to be copied
     ):
-        alias = made._more().alias = Alias()
-        alias.base, alias.op, alias.params, alias.put = a, op, params, put
+        made._more().alias = Alias(a, op, params, put)
         base = _of(a)
         if len(base.views) >= base.limit:
             base.views = [v for v in base.views if v() is not None]

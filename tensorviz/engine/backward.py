@@ -234,15 +234,21 @@ def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, 
 
 def _fitted(node: Node, shares: tuple[Any, ...], totals: dict[Node, Any], whole: bool) -> tuple[Any, ...]:
     """Add up the shares of a node that have to be looked at; what the record keeps of them."""
+    inputs = node.inputs
     for slot, share in enumerate(shares):
         if share is None:
             continue
-        inp = node.inputs[slot]
+        inp = inputs[slot]
         value = inp.value
         fitted = share
-        if type(share) is not type(value) or share.shape != value.shape or share.dtype is not value.dtype:
+        if type(share) is not type(value) or share.dtype is not value.dtype:
             fitted = fit(node, slot, share)
-        if not whole and share.size > LARGE and not node.op.foreign:  # type: ignore[union-attr]
+        elif share.shape != value.shape:
+            axes = growth(share.shape, value.shape) if node.plan.op.broadcasts else None  # type: ignore[union-attr]
+            fitted = add_up(share, axes) if axes else fit(node, slot, share)
+            if fitted.shape != value.shape:
+                fitted = fitted.reshape(value.shape)
+        if not whole and share.size > LARGE and not node.plan.op.foreign:  # type: ignore[union-attr]
             if fitted.size < share.size:
                 shares = (*shares[:slot], Again(fitted), *shares[slot + 1 :])
             elif share.size > HUGE:

@@ -410,6 +410,10 @@ _OTHER: set[type] = {type(None), bool, int, float, str, tuple, list, dict}
 """Types of variables that are neither Tensors nor arrays, as far as they were met: a pass looks at every variable of its caller."""
 
 
+_FEW = 12
+"""Variables up to which looking at each is as quick as asking whether it is worth it."""
+
+
 def names_in(frame: FrameType | None) -> dict[int, str]:
     """The names that the user's frame has for Tensors and arrays: first the locals, then the globals. Keys are uids of Tensors and, negative, ids of arrays."""
     found: dict[int, str] = {}
@@ -424,7 +428,7 @@ def names_in(frame: FrameType | None) -> dict[int, str]:
 
 
 def _note(space: dict[str, Any], found: dict[int, str]) -> None:
-    if _OTHER.issuperset(map(type, list(space.values()))):
+    if len(space) > _FEW and _OTHER.issuperset(map(type, list(space.values()))):
         return  # most modules hold no Tensor at all
     for name, value in list(space.items()):
         kind = type(value)

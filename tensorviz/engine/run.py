@@ -91,7 +91,11 @@ class Plan:
 def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     """Run an op on Tensors, arrays and scalars, and record it, at the user's current line. Without a Tensor among the operands: the plain result."""
     plan = op.plan
-    nodes = _single(operands) if len(operands) == 1 else _several(op, operands)
+    nodes: tuple[Node, ...] | None
+    if len(operands) == 1 and type(operands[0]) is _tensor_class:
+        nodes = (operands[0]._node or operands[0]._settle(),)
+    else:
+        nodes = _several(op, operands)
     if nodes is None:
         whole = _whole(operands)
         return _plainly(op, operands, params) if whole is None else apply(op, whole, params)
@@ -163,14 +167,6 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     made._node = node
     made._own = None
     return made
-
-
-def _single(operands: Sequence[Any]) -> tuple[Node, ...] | None:
-    """The node of the only operand; None if that is no Tensor."""
-    (x,) = operands
-    if type(x) is _tensor_class or isinstance(x, _tensor_class):
-        return (x._node or x._settle(),)
-    return None
 
 
 def _several(op: Op, operands: Sequence[Any]) -> tuple[Node, ...] | None:
@@ -332,9 +328,24 @@ def _fast(op: Op, slow: Callable[[Any, Any], Any], *, reflected: bool) -> Callab
     """The same, written out for what nearly every call is: Tensors and numbers that fit, a graph that is recorded, a caller that was there before."""
     text = _FAST.format(swap="a, b = b, a" if reflected else "", result=_SIGNS.get(op.run, "forward(x, y)"))
     names: dict[str, Any] = {
-        **{"__name__": __name__, "slow": slow, "forward": op.run, "plan": op.plan, "fits": fits, "latest": latest, "tensor": _tensor_class, "failures": FAILURES},
-        **{"constant": constant, "current": current, "new_uid": new_uid, "getframe": _getframe, "make": _make, "Node": Node},
-        **{"NO_PARAMS": NO_PARAMS, "scalar": _FLOAT, "array": _ARRAY, "double": _DOUBLE},
+        "__name__": __name__,
+        "slow": slow,
+        "forward": op.run,
+        "plan": op.plan,
+        "fits": fits,
+        "latest": latest,
+        "tensor": _tensor_class,
+        "failures": FAILURES,
+        "constant": constant,
+        "current": current,
+        "new_uid": new_uid,
+        "getframe": _getframe,
+        "make": _make,
+        "Node": Node,
+        "NO_PARAMS": NO_PARAMS,
+        "scalar": _FLOAT,
+        "array": _ARRAY,
+        "double": _DOUBLE,
     }
     exec(compile(text, f"<operator of {op.name}>", "exec"), names)  # noqa: S102 - text made from the lines above alone
     return names["method"]  # type: ignore[no-any-return]

@@ -11,9 +11,11 @@ from tensorviz.arguments import number
 from tensorviz.engine.op import FUNCTIONS, expose
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import AxisError, DTypeError, ShapeError
+from tensorviz.ops.axes import each, plain
 from tensorviz.ops.cumulative import cumprod, cumsum
 from tensorviz.ops.joining import concatenate, stack
 from tensorviz.ops.operands import as_array, asked, index
+from tensorviz.ops.ordering import roll
 
 __all__: list[str] = []
 
@@ -50,6 +52,22 @@ def _values_in(x: Any) -> Any:
 
 _by_place(np.delete)
 _by_place(np.resize)
+
+
+# here and not with the rolls: NumPy loads its Fourier transforms when they are first named
+
+
+@expose(numpy=[np.fft.fftshift])
+def _fftshift(x: Any, axes: Any = None) -> Any:
+    """Zero frequency to the middle: a roll by half of each axis."""
+    found = each(plain(axes), x.ndim)
+    return roll(x, tuple([x.shape[i] // 2 for i in found]), found)
+
+
+@expose(numpy=[np.fft.ifftshift])
+def _ifftshift(x: Any, axes: Any = None) -> Any:
+    found = each(plain(axes), x.ndim)
+    return roll(x, tuple([-(x.shape[i] // 2) for i in found]), found)
 
 
 @expose(numpy=[np.compress])

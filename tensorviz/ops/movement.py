@@ -32,6 +32,8 @@ __all__ = [
 
 def sizes(shape: Any) -> tuple[int, ...]:
     """A shape as given by a user (one number or several), as plain ints."""
+    if type(shape) is tuple and set(map(type, shape)) == {int}:
+        return shape
     found: tuple[int, ...] = refusing(_sizes, "shape must hold whole numbers", shape)
     return found
 
@@ -86,16 +88,21 @@ def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None
     [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
     """
     shape = newshape if shape is None else shape
+    if shape is not None and order == "C":
+        return view(REGISTRY["reshape"], a, {"shape": sizes(shape)}, _BACK)
     if shape is None:
         raise DTypeError("reshape needs a shape, e.g. reshape(a, (2, 3))")
     if order not in ("C", "F"):
         raise DTypeError(f"reshape: order is 'C' or 'F', got {order!r}; what 'A' means depends on the memory, which a record does not know")
-    return view(REGISTRY["reshape"], a, {"shape": sizes(shape)} if order == "C" else {"shape": sizes(shape), "order": order}, _back(order))
+    return view(REGISTRY["reshape"], a, {"shape": sizes(shape), "order": order}, _back(order))
 
 
 def _back(order: str = "C") -> Any:
     """A changed view in the shape of what it was taken of."""
     return lambda base, part: reshape(part, base.shape, order)
+
+
+_BACK = _back()
 
 
 def _reshape_method(self: Any, *shape: Any, order: str = "C") -> Any:
@@ -308,7 +315,10 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     >>> swapaxes(np.ones((2, 3, 4)), 0, -1).shape
     (4, 3, 2)
     """
-    given = {"axis1": index("axis1", axis1), "axis2": index("axis2", axis2)}
+    if type(axis1) is int and type(axis2) is int:
+        given = {"axis1": axis1, "axis2": axis2}
+    else:
+        given = {"axis1": index("axis1", axis1), "axis2": index("axis2", axis2)}
     return view(REGISTRY["swapaxes"], a, given, lambda _, part: swapaxes(part, **given))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from tensorviz.engine.aliases import view
 from tensorviz.engine.op import REGISTRY, Op, apply, expose
 from tensorviz.errors import AxisError, DTypeError, IndexingError
-from tensorviz.ops.axes import each, plain
+from tensorviz.ops.axes import plain
 from tensorviz.ops.indexing import index_add
 from tensorviz.ops.keys import chosen
 from tensorviz.ops.movement import transpose
@@ -132,19 +132,6 @@ def _shift(shift: Any) -> Any:
         shift = shift.tolist()
     several = isinstance(shift, (list, tuple))
     return tuple([index("shift", n) for n in shift]) if several else index("shift", shift)
-
-
-@expose(numpy=[np.fft.fftshift])
-def _fftshift(x: Any, axes: Any = None) -> Any:
-    """Zero frequency to the middle: a roll by half of each axis."""
-    found = each(plain(axes), x.ndim)
-    return roll(x, tuple([x.shape[i] // 2 for i in found]), found)
-
-
-@expose(numpy=[np.fft.ifftshift])
-def _ifftshift(x: Any, axes: Any = None) -> Any:
-    found = each(plain(axes), x.ndim)
-    return roll(x, tuple([-(x.shape[i] // 2) for i in found]), found)
 
 
 # ---- by value ----------------------------------------------------------------------------------------------------

@@ -26,6 +26,9 @@ EMPTY: tuple[tuple[tuple[int, ...], Axis, bool], ...] = (((0,), None, False), ((
 """The same with an axis of size 0, for reductions that have a value there."""
 
 
+_DOUBLE = np.dtype(float)
+
+
 def _reduction_examples(rng: np.random.Generator) -> Examples:
     return [((rng.normal(size=s),), {"axis": axis, "keepdims": keep}) for s, axis, keep in (*CALLS, *EMPTY)]
 
@@ -64,8 +67,8 @@ class _Mean(Op):
 
     @staticmethod
     def forward(a: Any, axis: Axis = None, keepdims: Any = False) -> Any:
-        if getattr(a, "dtype", None) == np.float16:
-            return np.mean(a, axis=axis, keepdims=keepdims)  # adds in float32
+        if getattr(a, "dtype", _DOUBLE).char == "e":
+            return np.mean(a, axis=axis, keepdims=keepdims)  # float16, adds in float32
         return _divided(np.add.reduce(a, axis=axis, keepdims=keepdims), count(np.shape(a), axis))
 
 
