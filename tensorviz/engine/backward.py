@@ -50,8 +50,8 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
     ops, leaves = reachable(nodes)
     if tensors.changes.any:
         refuse_stale(ops)
-    totals: dict[Node, Any] = {}
-    for node, seed in zip(nodes, seeds, strict=True):
+    totals: dict[Node, Any] = {nodes[0]: seeds[0]}
+    for node, seed in zip(nodes[1:], seeds[1:], strict=True):
         totals[node] = totals[node] + seed if node in totals else seed
     pulled: list[tuple[Any, ...]] = []
     watchers = local.watchers
@@ -209,12 +209,11 @@ def sweep(ops: Sequence[Node], totals: dict[Node, Any], pulled: list[tuple[Any, 
             error.add_note(f"raised by the backward rule of {describe(node)}")
             raise
         inputs = node.inputs
-        count = len(inputs)
-        if len(shares) != count:
-            raise RuleError(f"the backward rule of {describe(node)} returned {len(shares)} gradient(s) for {count} operand(s)")
+        if len(shares) != len(inputs):
+            raise RuleError(f"the backward rule of {describe(node)} returned {len(shares)} gradient(s) for {len(inputs)} operand(s)")
         if not node.same:
             shares = _fitted(node, shares, totals, whole)
-        elif count == 2:  # written out: a loop over two costs as much again as what it does
+        elif len(inputs) == 2:  # written out: a loop over two costs as much again as what it does
             first, second = inputs
             share, other = shares
             if share is not None:

@@ -236,7 +236,7 @@ _APART = 16
 def written_to(ops: Sequence[Node]) -> frozenset[int]:
     """The uids of the constants of a graph (``ops``: newest first) whose arrays the user has written to since. Looks at those made by this thread."""
     found = []
-    if ops:
+    if ops and local.arrays:
         oldest = ops[-1].uid - len(ops[-1].inputs) - _APART
         for uid, ref in reversed(local.arrays):
             if uid < oldest:

@@ -288,14 +288,16 @@ def method(self, other):
     frame = getframe(1)
     code = frame.f_code
     mode = current()
-    if code is not latest.code or a is None or b is None or not (a.requires_grad or b.requires_grad) or not mode.enabled:
+    if code is not latest.code or not mode.enabled:
         return slow(self, other)
     {swap}
-    x = a.value
-    y = b.value
     try:
+        if not (a.requires_grad or b.requires_grad):
+            return slow(self, other)
+        x = a.value
+        y = b.value
         value = {result}
-    except failures:
+    except failures:  # also of a Tensor whose array is in the user's hands, and which has no node therefore
         return slow(self, other)
     if type(value) is scalar:
         same = (type(x) is scalar or not a.requires_grad) and (type(y) is scalar or not b.requires_grad)
@@ -335,7 +337,7 @@ def _fast(op: Op, slow: Callable[[Any, Any], Any], *, reflected: bool) -> Callab
         "fits": fits,
         "latest": latest,
         "tensor": _tensor_class,
-        "failures": FAILURES,
+        "failures": (*FAILURES, AttributeError),
         "constant": constant,
         "current": current,
         "new_uid": new_uid,
