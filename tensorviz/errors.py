@@ -28,7 +28,7 @@ class NumberError(TensorvizError, OverflowError):
 
 
 class NamingError(TensorvizError, AttributeError):
-    """A name that cannot be an attribute here: it is no identifier, or it is taken."""
+    """An attribute that is not there, or a name that cannot be one: it is no identifier, or it is taken."""
 
 
 class ShapeError(TensorvizError, ValueError):

@@ -14,7 +14,7 @@ from tensorviz.engine.graph import Changed, Node, check_dtype, frozen, leaf, new
 from tensorviz.engine.mode import is_grad_enabled
 from tensorviz.engine.run import METHODS, apply, set_tensor_class
 from tensorviz.engine.threads import lock
-from tensorviz.errors import ConversionError, DTypeError, InPlaceError, ShapeError
+from tensorviz.errors import ConversionError, DTypeError, InPlaceError, NamingError, ShapeError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -96,7 +96,7 @@ class Tensor:
             """A method that few programs call, which is loaded when the first of them is asked for."""
             if name[:2] != "__" and protocols.load_all() and name in METHODS:  # NumPy asks for names with underscores whenever it makes an array
                 return getattr(self, name)
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            raise NamingError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     # ---- the node behind it -----------------------------------------------------------------------------------
 
