@@ -94,7 +94,7 @@ def closed_stepper() -> None:
         ),
         (lambda: leaf()[np.array([True, False, True])], "getitem: .*boolean index did not match"),
         (lambda: leaf(name="X").sum().backward().replay({"X": "abc"}), r"replay: node 0 \(X\) holds float64, got 'abc' of dtype <U3"),
-        (lambda: leaf().sum().backward().to_html(colour=1), "to_html has no option 'colour'; it has step, theme, title"),
+        (lambda: leaf().sum().backward().to_html(colour=1), "to_html has no option 'colour'; it has step, theme, presentation, title"),
         (lambda: leaf().sum().backward().to_html(step=999), "999"),
         (closed_stepper, "this stepper was closed and holds no trace any more"),
     ],

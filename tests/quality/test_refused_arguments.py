@@ -407,7 +407,7 @@ def breaks(*kinds: Any, **options: Any) -> Callable[[], None]:
         (lambda: squares().to_svg(steps=3), OptionError, "steps must be a list of step numbers"),
         (lambda: squares().to_svg(steps=[0], columns="a"), OptionTypeError, "columns must be a whole number of at least 1, got 'a'"),
         (lambda: squares().to_dot(title=3), DTypeError, "to_dot: title must be a str or None, not 3"),
-        (lambda: squares().to_html(foo=1), DTypeError, "to_html has no option 'foo'; it has step, theme, title"),
+        (lambda: squares().to_html(foo=1), DTypeError, "to_html has no option 'foo'; it has step, theme, presentation, title"),
         (lambda: squares().to_html(title=3), DTypeError, "to_html: title must be a str or None, not 3"),
         (lambda: squares().to_html(theme="blue"), OptionError, "theme must be one of 'auto', 'light', 'dark', 'cs231n', got 'blue'"),
         (
