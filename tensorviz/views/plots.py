@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 40
 """Nodes that are named under an axis; of more, every second or third is."""
+DECADES = 6
+"""Of the log scale, as in the stepper: what is a millionth of the largest has no colour left."""
 MOST_NUMBERS = 100
 """Cells in which numbers are printed."""
 ARRAYS = ("value", "local", "total")
@@ -98,12 +100,21 @@ def gradient_norms(trace: Trace, ax: Axes | None = None, *, palette: str = "ligh
 
 
 def share_heatmap(
-    trace: Trace, key: Any, share: int = 0, ax: Axes | None = None, *, array: str = "value", palette: str = "light", colorbar: bool = True
+    trace: Trace,
+    key: Any,
+    share: int = 0,
+    ax: Axes | None = None,
+    *,
+    array: str = "value",
+    palette: str = "light",
+    colorbar: bool = True,
+    log: bool = False,
 ) -> Axes:
     """One share of a node's gradient as a heat map, coloured as in the pictures: diverging, the same scale for the whole pass, steep near zero.
 
     ``share`` is its position in ``trace.node(key).shares``. ``array`` is ``"value"`` (the share as it arrives), ``"local"`` (before broadcast axes are
-    summed) or ``"total"`` (the running sum after it). The last axis runs to the right, all others downwards.
+    summed) or ``"total"`` (the running sum after it). The last axis runs to the right, all others downwards. ``log`` spreads the colours over six powers
+    of ten, as the stepper's log scale does: for shares that are small beside the largest gradient of the pass.
 
     Raises
     ------
@@ -124,14 +135,14 @@ def share_heatmap(
     table = values.reshape(grid(values.shape))
     rows, cols = table.shape
     ax = _axes(ax, tokens, (max(3.6, min(12.0, 1.8 + 0.62 * cols)), max(2.4, min(10.0, 1.2 + 0.42 * rows))))
-    from matplotlib.colors import AsinhNorm, LinearSegmentedColormap
+    from matplotlib.colors import AsinhNorm, LinearSegmentedColormap, SymLogNorm
 
     numbers = table.size <= MOST_NUMBERS
     strength = MOST if numbers else 1.0
     ends = [mix(tokens["gneg"], tokens["cell0"], strength), tokens["cell0"], mix(tokens["gpos"], tokens["cell0"], strength)]
     colours = LinearSegmentedColormap.from_list("gradient", ends).with_extremes(bad=tokens["errbg"] if numbers else tokens["err"])
     most = scale_of(trace).gradient or 1.0
-    scale = AsinhNorm(linear_width=most / STEEPNESS, vmin=-most, vmax=most)
+    scale = SymLogNorm(most / 10**DECADES, vmin=-most, vmax=most) if log else AsinhNorm(most / STEEPNESS, vmin=-most, vmax=most)
     image = ax.imshow(np.ma.masked_invalid(table), cmap=colours, norm=scale, aspect="auto" if max(rows, cols) > 6 * min(rows, cols) else "equal")
     if numbers:
         _print(ax, table, fmt.cells(values), tokens)
@@ -143,8 +154,11 @@ def share_heatmap(
         ax.set_ylabel("axis 0" if values.ndim == 2 else f"axes 0 to {values.ndim - 2}, in row-major order")
     ax.set_title(_told(trace, node, found, share, array), color=tokens["ink"], fontsize=11)
     if colorbar:
-        bar = ax.figure.colorbar(image, ax=ax, ticks=[-most, -most / 10, 0, most / 10, most])
-        bar.ax.set_yticklabels([fmt.number(t) for t in (-most, -most / 10, 0, most / 10, most)], color=tokens["ink2"])
+        inner = most / (10 ** (DECADES / 2) if log else 10)
+        ticks = [-most, -inner, 0, inner, most]
+        bar = ax.figure.colorbar(image, ax=ax, ticks=ticks)
+        bar.ax.set_yticks([], minor=True)
+        bar.ax.set_yticklabels([fmt.number(t) for t in ticks], color=tokens["ink2"])
         bar.outline.set_edgecolor(tokens["hair2"])
     return ax
 
@@ -199,13 +213,15 @@ def error_curve(
     usable = ~wild
     if usable.any():
         best = _valley(np.where(usable, errors, np.inf))
+        right = 2 * np.log10(h[best]) > np.log10(h.min()) + np.log10(h.max())  # beyond the middle, the words stand before the line
         ax.axvline(h[best], color=tokens["nowink"], linewidth=1, linestyle=(0, (2, 2)))
         ax.annotate(
             f"best h = {fmt.number(float(h[best]), 2)}",
             (float(h[best]), 1.0),
-            (6, -4),
+            (-6 if right else 6, -4),
             xycoords=("data", "axes fraction"),
             textcoords="offset points",
+            ha="right" if right else "left",
             va="top",
             color=tokens["nowink"],
             fontsize=10,

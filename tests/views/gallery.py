@@ -140,7 +140,7 @@ def plotted(trace: Trace, palette: str) -> dict[str, str]:
 
 STYLE = """
 body{margin:24px;font:16px/1.4 sans-serif;background:#eef0f2;color:#16191d}
-section{margin:0 0 32px}h2{margin:32px 0 8px}h3{margin:16px 0 6px;font-size:15px;font-weight:600}
+.row{align-items:flex-start}section{margin:0 0 32px}h2{margin:32px 0 8px}h3{margin:16px 0 6px;font-size:15px;font-weight:600}
 figure{margin:0 0 12px;overflow-x:auto;border:1px solid #ccd2d8;background:#fff;width:fit-content;max-width:100%}
 figure>*{display:block}.row{display:flex;flex-wrap:wrap;gap:12px}math{margin:6px 12px}.tv-gradient{color:#b23a00}.tv-value{color:#0a5796}
 """

@@ -105,6 +105,19 @@ def test_the_scale_is_the_one_of_the_pictures() -> None:
         assert abs(2 * float(image.norm(x)) - 1 - 2 * tint(x, most)) < 0.011  # tints are whole hundredths
 
 
+def test_on_the_log_scale_each_power_of_ten_is_one_step_and_a_small_share_is_seen() -> None:
+    x = tv.tensor(np.full((20, 20), 1e-3), requires_grad=True, name="x")
+    y = tv.tensor(2.0, requires_grad=True, name="y")
+    trace = (x.sum() * 1e-3 + y * 10.0).backward()
+    plain, log = (plots.share_heatmap(trace, "x", log=log).images[0] for log in (False, True))
+    assert plain.norm.vmax == log.norm.vmax == 10.0
+    assert float(plain.norm(1e-3)) - 0.5 < 0.01
+    steps = [float(log.norm(10.0 ** (1 - k))) - 0.5 for k in range(5)]
+    assert steps[0] == 0.5
+    assert np.ptp(np.diff(steps)) < 0.01
+    assert steps[4] > 0.1 > float(plain.norm(1e-3)) - 0.5
+
+
 def test_nan_cells_say_so() -> None:
     x = tv.tensor([0.0, 1.0, -1.0], requires_grad=True, name="x")
     with np.errstate(all="ignore"):
@@ -164,6 +177,14 @@ def test_the_valley_lies_between_round_off_and_curvature() -> None:
     assert error[-1] > 0.01
     assert np.nanmax(error[h < 1e-14]) > 1e-4
     assert any(word.startswith("best h = ") for word in written(ax))
+
+
+def test_where_the_best_step_is_the_largest_its_words_stay_inside() -> None:
+    x = tv.tensor([1.0, 2.0], requires_grad=True, name="x")
+    ax = plots.error_curve((x * x).sum().backward(), "x")
+    ax.figure.canvas.draw()
+    (said,) = (text for text in ax.texts if text.get_text().startswith("best h"))
+    assert said.get_window_extent().x1 <= ax.figure.bbox.x1
 
 
 @pytest.mark.parametrize(
