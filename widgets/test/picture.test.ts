@@ -44,6 +44,17 @@ describe("a large picture", () => {
     expect(drawn(picture).length).toBeLessThan(100);
   });
 
+  it("draws what will be seen tile by tile, and at the present step", () => {
+    const picture = wide();
+    picture.show(3);
+    picture.see(5000, 0, 5900, 100);
+    expect([picture.prepare(0, 0, 1900, 100), picture.prepare(0, 0, 1900, 100)]).toEqual([true, true]);
+    expect(picture.nodes.get(0)?.getAttribute("data-state")).toBe("active");
+    expect(drawn(picture).length).toBe(30);
+    expect([picture.prepare(0, 0, 1900, 100), picture.prepare(0, 0, 1900, 100)]).toEqual([true, false]);
+    expect(picture.svg.querySelector(".tv-num")?.textContent).toBe("6");
+  });
+
   it("brings what comes into sight to the present step", () => {
     const picture = wide(150, 1);
     picture.show(3);

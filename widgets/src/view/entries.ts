@@ -53,6 +53,7 @@ export function entries(context: Context, id: number, what: Pick["what"], view: 
     const said = whole ? seen : seen ? `${seen}, exactly ${exact}` : exact;
     return {
       "data-cell": `${id}:${what}:${at}`,
+      title: null, // the box below says more
       role: "gridcell",
       "aria-label": `${title}${position(at, view.shape)} is ${said}`,
       tabindex: at === Math.max(mine, 0) ? 0 : -1,

@@ -2,6 +2,7 @@
 import { checkOf } from "../check";
 import { draw } from "../draw/draw";
 import { LIMIT, Tree, type Group } from "../draw/tree";
+import { leisure } from "../leisure";
 import { attribute, h } from "../dom";
 import { shortTitle } from "../step";
 import { h as v, patch } from "../virtual";
@@ -11,6 +12,7 @@ import { legend } from "./legend";
 import { parse, Picture } from "./picture";
 import { Stage } from "./stage";
 
+const AHEAD = 6; // steps that are prepared while nothing else is to do
 const HEAD = 28; // px of the row of groups over the picture
 
 export interface GraphPane extends Pane {
@@ -184,13 +186,19 @@ export function graph(context: Context): GraphPane {
   // ---- the window ----
 
   /** The active edge and both its ends, or the node that was asked for. */
-  const follow = (target: number, slide: boolean) => {
-    const key = steps.activeEdge(store.now.step);
-    const consumer = target === steps.activeNode(store.now.step) && key ? Number(key.split(":")[0]) : -1;
-    stage.follow(
-      [target, consumer].map((id) => picture.of(id)).filter((e) => e !== undefined),
-      slide,
-    );
+  const sights = (target: number, step: number) => {
+    const share = target === steps.activeNode(step) ? steps.shareAt(step) : -1;
+    const consumer = share < 0 ? -1 : (rec.share.consumer[share] ?? -1);
+    return [target, consumer].map((id) => picture.of(id)).filter((e) => e !== undefined);
+  };
+  const follow = (target: number, slide: boolean) => stage.follow(sights(target, store.now.step), slide);
+  const later = leisure();
+  const prepare = () => {
+    const { step, selected, granularity } = store.now;
+    if (selected !== null) return;
+    const next: number[] = [];
+    for (let k = step; next.length < AHEAD && k < steps.length - 1; next.push(k)) k = steps.move(k, 1, granularity);
+    later(stage.prepare(next.map((k) => sights(steps.activeNode(k), k))));
   };
 
   const rove = (id: number, focus: boolean) => {
@@ -310,6 +318,7 @@ export function graph(context: Context): GraphPane {
         rove(picture.of(active) ? active : roving >= 0 ? roving : (picture.nodes.keys().next().value ?? -1), false);
       follow(selected ?? active, !first);
       stage.light(picture.of(active));
+      prepare();
     } else if (selected !== null && selected !== held) follow(selected, true);
     held = selected;
     list();

@@ -58,6 +58,10 @@ interface Total {
   shown: number;
 }
 
+function covers({ box: [l = 0, t = 0, r = 0, b = 0] }: Tile, left: number, top: number, right: number, bottom: number) {
+  return r >= left && l <= right && b >= top && t <= bottom;
+}
+
 /** The skeleton as nodes of this document; it came escaped, and scripts in an imported SVG do not run, but none is let through anyway. */
 export function parse(source: string): SVGSVGElement {
   const parsed = new DOMParser().parseFromString(source, "image/svg+xml");
@@ -247,14 +251,25 @@ export class Picture {
     tile.stamp = this.shown;
   }
 
+  /** Draw one more tile of this part of the picture, before it is seen; false where all of it is drawn. */
+  prepare(left: number, top: number, right: number, bottom: number): boolean {
+    if (!this.tiled) return false;
+    for (const tile of this.tiles.values()) {
+      if (!tile.off || !covers(tile, left, top, right, bottom)) continue;
+      this.turn(tile, true);
+      this.drawn.add(tile);
+      return true;
+    }
+    return false;
+  }
+
   /** Draw what lies in this part of the picture; `small` leaves out what could not be read at the present scale. */
   see(left: number, top: number, right: number, bottom: number, small = false): void {
     if (!this.tiled) return;
     let seen = 0;
     for (const tile of this.tiles.values()) {
-      const [l = 0, t = 0, r = 0, b = 0] = tile.box;
       if (small && tile.layer === 2) this.turn(tile, false);
-      else if (r >= left && l <= right && b >= top && t <= bottom) {
+      else if (covers(tile, left, top, right, bottom)) {
         seen++;
         this.turn(tile, true);
         this.drawn.delete(tile);

@@ -4,7 +4,7 @@ import { icon } from "./icons";
 import type { Box, Picture } from "./picture";
 
 const MARGIN = 28;
-const BESIDE = 60; // px around the window that are drawn too, so that a short pan shows nothing empty
+const BESIDE = 12; // px around the window that are drawn too: halos reach out of their boxes
 const UNREADABLE = 0.45; // scale below which numbers are not drawn
 const READABLE = 0.62; // scale down to which a picture is drawn smaller to be seen as a whole: its numbers are 14 px at 1
 const SAME = 0.001; // of two scales
@@ -139,14 +139,35 @@ export class Stage {
     this.place({ x: 0, y: 0, scale: this.own ? scale : this.natural() });
   }
 
-  private place(next: Window, slide = true): void {
+  /** Smaller than the pane: centred. Larger: no empty border is pulled into view. */
+  private within({ x, y, scale }: Window): Window {
     const { width, height, picture } = this;
-    const [w, hh] = [picture.size.width * next.scale, picture.size.height * next.scale];
-    // Smaller than the pane: centred. Larger: no empty border is pulled into view.
-    const x = w <= width ? (width - w) / 2 : Math.min(0, Math.max(width - w, next.x));
+    const [w, hh] = [picture.size.width * scale, picture.size.height * scale];
     const room = height - this.head;
-    const y = hh <= room ? this.head + (room - hh) / 2 : Math.min(this.head, Math.max(height - hh, next.y));
-    this.window = { x, y, scale: next.scale };
+    return {
+      x: w <= width ? (width - w) / 2 : Math.min(0, Math.max(width - w, x)),
+      y: hh <= room ? this.head + (room - hh) / 2 : Math.min(this.head, Math.max(height - hh, y)),
+      scale,
+    };
+  }
+
+  /** What is to be drawn of the picture where the window is there. */
+  private part({ x, y, scale }: Window): [left: number, top: number, right: number, bottom: number] {
+    const { left, top } = this.picture.size;
+    return [
+      left - (x + BESIDE) / scale,
+      top - (y + BESIDE) / scale,
+      left + (this.width - x + BESIDE) / scale,
+      top + (this.height - y + BESIDE) / scale,
+    ];
+  }
+
+  private place(wanted: Window, slide = true): void {
+    const { width, height, picture } = this;
+    const next = this.within(wanted);
+    const { x, y } = next;
+    const [w, hh] = [picture.size.width * next.scale, picture.size.height * next.scale];
+    this.window = next;
     const { svg } = picture;
     svg.classList.toggle("tv-slide", slide);
     svg.style.transform = `translate(${x.toFixed(1)}px,${y.toFixed(1)}px)`;
@@ -156,12 +177,7 @@ export class Stage {
       attribute(svg, "width", w.toFixed(1));
       attribute(svg, "height", hh.toFixed(1));
     }
-    const reach = (way: Window) => [-way.x, -way.y, width - way.x, height - way.y].map((v) => v / way.scale);
-    const [l = 0, t = 0, r = 0, b = 0] = reach(this.window);
-    const around = BESIDE / next.scale;
-    const { left, top } = picture.size;
-    const small = next.scale < UNREADABLE;
-    if (width) picture.see(left + l - around, top + t - around, left + r + around, top + b + around, small);
+    if (width) picture.see(...this.part(next), next.scale < UNREADABLE);
     const cut = [x < -1 && "left", x + w > width + 1 && "right", y < -1 && "top", y + hh > height + 1 && "bottom"];
     attribute(this.element, "data-cut", cut.filter(Boolean).join(" ") || null);
     this.drawMap();
@@ -220,15 +236,33 @@ export class Stage {
 
   /** Move the window as little as needed so that the first of these is in sight, and the others too where there is room. */
   follow(elements: readonly SVGGElement[], slide: boolean): void {
-    if (!this.width || !elements.length) return;
-    const { scale } = this.window;
+    const next = this.aim(elements, this.window);
+    if (next) this.place(next, slide);
+  }
+
+  /** Draw, out of sight, what will be seen when the window follows each of these in turn. */
+  *prepare(turns: readonly (readonly SVGGElement[])[]): Generator<void, void> {
+    let at = this.window;
+    if (at.scale < UNREADABLE) return;
+    for (const elements of turns) {
+      at = this.within(this.aim(elements, at) ?? at);
+      while (this.picture.prepare(...this.part(at))) {
+        void this.element.offsetHeight; // now, and not at the next step
+        yield;
+      }
+    }
+  }
+
+  private aim(elements: readonly SVGGElement[], from: Window): Window | undefined {
+    if (!this.width || !elements.length) return undefined;
+    const { scale } = from;
     const reach = (e: SVGGElement) => {
       const b = this.picture.box(e);
       return { l: b.x * scale, r: (b.x + b.w) * scale, t: b.y * scale, b: (b.y + b.h) * scale };
     };
     const reached = elements.map(reach);
     const first = reached[0];
-    if (!first) return;
+    if (!first) return undefined;
     const all = reached.reduce((a, b) => ({
       l: Math.min(a.l, b.l),
       r: Math.max(a.r, b.r),
@@ -244,9 +278,9 @@ export class Stage {
         : to + more + now > size - MARGIN
           ? Math.max(low - from, size - MARGIN - to - more)
           : now;
-    const x = moved(wide.l, wide.r, this.width, this.window.x, 90);
-    const y = moved(tall.t, tall.b, this.height, this.window.y, 40, MARGIN + this.head);
-    this.place({ scale, x, y }, slide);
+    const x = moved(wide.l, wide.r, this.width, from.x, 90);
+    const y = moved(tall.t, tall.b, this.height, from.y, 40, MARGIN + this.head);
+    return { scale, x, y };
   }
 
   /** Draw at another size from now on. */
