@@ -124,7 +124,7 @@ export class Steps {
         const all = this.totals[id]?.findLast((t) => t.shares >= entry.shares.length);
         this.pulled[id] = all?.step ?? NEVER;
       }
-      this.zero[id] = total && isZero(rec.array(total.array)) ? 1 : 0;
+      this.zero[id] = total && zeroAt(rec, total.array) ? 1 : 0;
     });
     this.markFindings();
     this.markChecks();
@@ -145,6 +145,7 @@ export class Steps {
       if (route) add("route", `route ${route.size - route.stats.zeros} of ${route.size}`);
     }
     const sent = special(rec, share, kind === "unbroadcast" ? "local" : "value");
+    if (!sent) return;
     const held = specialOf(rec.array(rec.header.nodes[rec.share.consumer[share] ?? 0]?.cotangent ?? -1));
     const again = kind === "accumulate" && rec.axes(share).length > 0 && special(rec, share, "local") === sent;
     if (sent === "nan" && held !== "nan" && !again) add("nan", "NaN");
@@ -244,7 +245,7 @@ export class Steps {
     if (!at) return "idle";
     if (this.activeEdge(k) === key) return "active";
     if (at.accumulate > k) return "idle";
-    return isZero(this.rec.array(this.rec.share.value[at.share] ?? -1)) ? "blocked" : "passed";
+    return zeroAt(this.rec, this.rec.share.value[at.share] ?? -1) ? "blocked" : "passed";
   }
 
   /** The running sum at a node after step k, and how many shares are in it; null before the first. */
@@ -266,7 +267,7 @@ export class Steps {
     if (this.ends !== undefined) return this.ends;
     let [low, high] = [Infinity, 0];
     for (const index of this.rec.share.value) {
-      const norm = this.rec.array(index)?.stats.norm ?? 0;
+      const norm = Math.abs(this.rec.single(index) ?? this.rec.array(index)?.stats.norm ?? 0);
       if (!(norm > 0) || !Number.isFinite(norm)) continue;
       [low, high] = [Math.min(low, norm), Math.max(high, norm)];
     }
@@ -341,7 +342,16 @@ export function beside(list: readonly number[], k: number, direction: 1 | -1): n
 }
 
 function special(rec: Recording, share: number, which: "local" | "value"): "" | "nan" | "inf" {
-  return specialOf(rec.array(rec.share[which][share] ?? -1));
+  const index = rec.share[which][share] ?? -1;
+  const alone = rec.single(index);
+  if (alone === null) return specialOf(rec.array(index));
+  return Number.isNaN(alone) ? "nan" : Number.isFinite(alone) ? "" : "inf";
+}
+
+/** Whether the array at a position holds nothing but zeros. */
+function zeroAt(rec: Recording, index: number): boolean {
+  const alone = rec.single(index);
+  return alone === null ? isZero(rec.array(index)) : alone === 0;
 }
 
 export function specialOf(array: ArrayView | null): "" | "nan" | "inf" {

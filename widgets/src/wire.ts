@@ -72,6 +72,10 @@ export class Recording {
   >;
   private readonly places: { dtype: Numbers; shape: Numbers; offset: Numbers };
   private readonly made = new Map<number, ArrayView>();
+  private readonly doubles: number;
+  private readonly sizes: readonly number[];
+  /** The body as float64: every array begins where one could. */
+  private readonly whole: Float64Array;
 
   constructor(
     travelled: PayloadHeader,
@@ -102,6 +106,9 @@ export class Recording {
       shape: this.column(arrays.shape),
       offset: this.column(arrays.offset),
     };
+    this.doubles = arrays.dtypes.indexOf("<f8");
+    this.sizes = arrays.shapes.map((shape) => shape.reduce((a, b) => a * b, 1));
+    this.whole = new Float64Array(body, start, Math.floor((body.byteLength - start) / 8));
   }
 
   get length(): number {
@@ -129,6 +136,13 @@ export class Recording {
   /** The axes over which a share was summed. */
   axes(share: number): readonly number[] {
     return this.header.shares.axes[this.share.summed_axes[share] ?? -1] ?? [];
+  }
+
+  /** The number of an array that is one float64, as nearly all of a very long pass are; null for every other. */
+  single(index: number): number | null {
+    const kind = this.places.dtype[index];
+    if (kind === undefined || kind !== this.doubles || this.sizes[this.places.shape[index] ?? -1] !== 1) return null;
+    return this.whole[(this.places.offset[index] ?? 0) / 8] ?? null;
   }
 
   /** The array at a position of the table; null for -1. */

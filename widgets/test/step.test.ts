@@ -170,6 +170,7 @@ function bare(pass: GoldenPass): Recording {
     axes: () => [],
     array,
     column: () => new Int32Array(),
+    single: () => null,
     header: {
       roots: pass.roots,
       nodes: pass.nodes.map((n) => ({

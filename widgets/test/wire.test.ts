@@ -18,6 +18,18 @@ describe("a container from Python", () => {
     expect(rec.array(-1)).toBeNull();
   });
 
+  it("reads the number of an array that is one, and of no other", () => {
+    const rec = recording("fork");
+    const [x, y] = rec.header.nodes.map((n) => n.value);
+    expect([rec.single(x ?? -1), rec.single(y ?? -1)]).toEqual([
+      rec.array(x ?? -1)?.data?.[0],
+      rec.array(y ?? -1)?.data?.[0],
+    ]);
+    expect(rec.single(-1)).toBeNull();
+    const large = recording("broadcast");
+    expect(large.single(large.header.nodes[0]?.value ?? -1)).toBeNull();
+  });
+
   it("keeps shares with their axes", () => {
     const rec = recording("broadcast");
     const share = rec.header.nodes[1]?.shares[0] ?? -1;
