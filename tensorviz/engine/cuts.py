@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorviz.engine.graph import Node, weak
 
@@ -14,15 +14,23 @@ MOST = 32
 """Leaves that one cut remembers."""
 
 
-class Behind(NamedTuple):
+class Behind:
     """A leaf behind a cut, in words and numbers: a reference would keep the segments of a truncated loop alive, one through the other."""
 
-    uid: int
-    title: str
-    """Its name, or its shape."""
-    named: bool
-    owner: Callable[[], Any] | None
-    """Its Tensor, while that lives."""
+    __slots__ = ("named", "owner", "title", "uid")
+
+    def __init__(self, uid: int, title: str, named: bool, owner: Callable[[], Any] | None) -> None:
+        self.uid = uid
+        self.title = title
+        """Its name, or its shape."""
+        self.named = named
+        self.owner = owner
+        """Its Tensor, while that lives."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Behind) and (self.uid, self.title, self.named) == (other.uid, other.title, other.named)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Cut:

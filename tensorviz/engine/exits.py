@@ -6,7 +6,7 @@ import sys
 from collections import deque
 from opcode import opmap
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,13 +20,13 @@ _KEPT = 512
 """Numbers that are remembered per thread: only those, no nodes, so that nothing keeps a graph alive."""
 
 
-class Exit(NamedTuple):
+class Exit:
     """One number on its way out."""
 
-    value: float
-    op: str
-    code: CodeType
-    lasti: int
+    __slots__ = ("code", "lasti", "op", "value")
+
+    def __init__(self, value: float, op: str, code: CodeType, lasti: int) -> None:
+        self.value, self.op, self.code, self.lasti = value, op, code, lasti
 
 
 class _Local(Local):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import sys
 import weakref
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
 from operator import itemgetter
@@ -124,6 +123,10 @@ class Node:
         """The name that it had when ``number`` was drawn: a record keeps its names, whenever it is first looked at."""
         if self.rare is None:
             return None
+        if not self.rare.renamed:
+            return self.rare.name
+        from bisect import bisect_right
+
         at = bisect_right(self.rare.renamed, number, key=itemgetter(0))
         return self.rare.renamed[at][1] if at < len(self.rare.renamed) else self.rare.name
 
@@ -190,21 +193,14 @@ def frozen(array: np.ndarray[Any, Any]) -> Any:
 
 
 _WEAK = (bool, int, float)
-_NUMPY_1 = np.lib.NumpyVersion(np.__version__) < "2.0.0"
+NUMPY_1 = np.__version__.startswith("1.")
 
 
 def constant(value: Any, like: Any = None) -> Node:
     """A node for an operand that is no Tensor. What the user can still write to is copied; Python scalars stay weak."""
     kind = type(value)
     if kind in _WEAK:
-        if (
-            _NUMPY_1
-            and kind is float
-            and like is not None
-            and like.dtype.kind == "f"
-            and np.isfinite(value)
-            and abs(value) > np.finfo(like.dtype).max
-        ):
+        if NUMPY_1 and kind is float and like is not None and like.dtype.kind == "f" and np.isfinite(value) and abs(value) > np.finfo(like.dtype).max:
             value = like.dtype.type(value)  # NumPy 1 would widen the dtype to hold it; otherwise a number is weak there, too
         node: Node = object.__new__(Node)
         node.plan = node.code = node.rare = None

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tensorviz.engine.graph import Node
+from tensorviz.engine.graph import NUMPY_1, Node
 from tensorviz.engine.rules import Rule, compile_when_used, defaults_of, forward_of, function_of, names_in, parameters
 from tensorviz.engine.run import METHODS, Plan, apply, attach, inplace, method_of, operator
 from tensorviz.errors import OpDefinitionError
@@ -188,7 +188,7 @@ def register(op: Op) -> None:
         refuse("needs slots, the names of its operands")
     if not hasattr(cls, "forward"):
         refuse("needs a forward rule")
-    if _NUMPY_1:
+    if NUMPY_1:
         cls.forward = staticmethod(_narrowed(forward_of(op)))
     op.run = forward_of(op)
     op.partial = None in op.vjps and op.joint is None
@@ -234,9 +234,6 @@ def register(op: Op) -> None:
         attach(name, operator(op, reflected=i == 1) if len(op.slots) == 2 else method_of(op))
     for name in op.inplace:
         attach(name, inplace(op))
-
-
-_NUMPY_1 = np.lib.NumpyVersion(np.__version__) < "2.0.0"
 
 
 def _narrowed(forward: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorviz.engine.cuts import carry
-from tensorviz.engine.graph import HUGE, NO_PARAMS, OURS, Node, constant, holds_tensor, new_uid
+from tensorviz.engine.graph import HUGE, NO_PARAMS, NUMPY_1, OURS, Node, constant, holds_tensor, new_uid
 from tensorviz.engine.mode import current
 from tensorviz.engine.refusals import FAILURES, explained, operand, refused
 from tensorviz.engine.rules import function_of
@@ -48,7 +48,6 @@ def attach(name: str, function: Callable[..., Any]) -> None:
 # one object of one class for what is asked of an op, since every op is a class of its own and looking an attribute up on it has to start anew.
 
 _FLOAT, _ARRAY, _DOUBLE, _make, _getframe = np.float64, np.ndarray, np.dtype(np.float64), object.__new__, sys._getframe
-_NUMPY_1 = np.lib.NumpyVersion(np.__version__) < "2.0.0"
 
 
 def _no_rule(node: Node, g: Any) -> tuple[Any, ...]:
@@ -239,7 +238,7 @@ def fits(plan: Plan, nodes: tuple[Node, ...], value: Any) -> bool:
         for n in nodes:
             if n.requires_grad and (n.value.dtype is not dtype or n.value.shape != shape):
                 return False
-    return not _NUMPY_1 or dtype is _DOUBLE or value.shape != ()
+    return not NUMPY_1 or dtype is _DOUBLE or value.shape != ()
 
 
 def operator(op: Op, *, reflected: bool) -> Callable[[Any, Any], Any]:

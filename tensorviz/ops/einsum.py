@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,11 +21,8 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """What names an axis."""
 
 
-class Plan(NamedTuple):
-    """A subscripts string taken apart for given numbers of axes: every axis has a letter, also those behind an ellipsis."""
-
-    inputs: tuple[str, ...]
-    output: str
+Plan = tuple[tuple[str, ...], str]
+"""A subscripts string taken apart for given numbers of axes: the operands' letters and the result's. Every axis has one, also those behind an ellipsis."""
 
 
 @lru_cache(maxsize=512)
@@ -33,7 +30,7 @@ def plan(subscripts: str, ndims: tuple[int, ...]) -> Plan:
     """Letters for every axis of every operand and of the result.
 
     >>> plan("...ij,jk", (3, 2))
-    Plan(inputs=('Zij', 'jk'), output='Zik')
+    (('Zij', 'jk'), 'Zik')
     """
     text = subscripts.replace(" ", "")
     left, arrow, right = text.partition("->")
@@ -69,7 +66,7 @@ def plan(subscripts: str, ndims: tuple[int, ...]) -> Plan:
     known = set("".join(inputs))
     if len(set(output)) < len(output) or set(output) - known:
         raise ShapeError(f"einsum: {subscripts!r}: each axis of the result stands there once and belongs to an operand")
-    return Plan(inputs, output)
+    return inputs, output
 
 
 class Einsum(Op):
