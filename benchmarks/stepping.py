@@ -2,9 +2,12 @@
 
     python benchmarks/stepping.py [NODES ...]
 
-Opens the offline page of a trace in Chromium (``TENSORVIZ_CHROMIUM`` or ``/usr/bin/chromium``; needs the extra ``test``), walks through 120 steps one by
-one, jumps 60 times, and drags the slider over 500 steps. Times are of one page on one machine: *script + layout* is the synchronous drawing with a forced
-layout, *frame* is from the event until after the next frame, *CPU* is what the page's main thread used in all for a step, painting included.
+Opens the offline page of a trace in Chromium (``TENSORVIZ_CHROMIUM`` or ``/usr/bin/chromium``; needs the extra ``test``), walks through 120 steps that this
+page has not shown before, one a frame, jumps 60 times, and drags the slider over 500 steps. Percentiles are over steps. *Script + layout* is the handling of
+the event and the synchronous drawing of all panes with a forced style and layout; *frame* is from the event until after the next frame; *CPU* is what the
+page's main thread used in all for a step, painting and what is prepared for later steps included. Every walk is made in three new pages: *least* takes of each
+step the least of its three first visits, so that what else runs on the machine counts little; all other figures are of all visits. A browser rounds its clock
+to 0.1 ms here. The *loop* of a million integer operations says how fast the machine is: divide by it to compare figures of two machines.
 """
 
 from __future__ import annotations
@@ -18,19 +21,24 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from playwright.sync_api import CDPSession, sync_playwright
+from playwright.sync_api import CDPSession, Page, sync_playwright
 
 import tensorviz as tv
 from tensorviz.trace import Trace
 from tensorviz.views.svg import skeleton
 from tensorviz.widgets import payload
 
-MEASURE = """async ({ walk, jumps, drag }) => {
+PAGES = 3
+WALK, JUMPS, DRAG = 120, 60, 500
+
+MEASURE = """async ({ from, walk, jumps, drag }) => {
   const root = document.querySelector('.tensorviz'), slider = root.querySelector('.tv-slider'), n = +slider.max;
-  const go = (k) => { slider.value = k; slider.dispatchEvent(new Event('input')); };
-  const original = requestAnimationFrame;
+  const original = (globalThis.original ??= requestAnimationFrame.bind(globalThis));
+  const after = () => new Promise(r => original(() => { const c = new MessageChannel(); c.port1.onmessage = r; c.port2.postMessage(0); }));
   let script = 0;
-  globalThis.requestAnimationFrame = (f) => original((t) => { const a = performance.now(); f(t); document.body.offsetHeight; script += performance.now() - a; });
+  const timed = (f) => { const a = performance.now(); f(); script += performance.now() - a; };
+  const go = (k) => { slider.value = k; timed(() => slider.dispatchEvent(new Event('input'))); };
+  globalThis.requestAnimationFrame = (f) => original((t) => timed(() => { f(t); document.body.offsetHeight; }));
   const measure = async (list) => {
     const work = [], frame = [];
     for (const k of list) {
@@ -38,21 +46,31 @@ MEASURE = """async ({ walk, jumps, drag }) => {
       script = 0;
       const start = performance.now();
       go(k);
-      await new Promise(r => original(() => { const c = new MessageChannel(); c.port1.onmessage = r; c.port2.postMessage(0); }));
+      await after();
       frame.push(performance.now() - start);
       work.push(script);
     }
-    const q = (a, p) => [...a].sort((x, y) => x - y)[Math.min(a.length - 1, Math.floor(p * a.length))];
-    return { work50: q(work, .5), work95: q(work, .95), frame50: q(frame, .5), frame95: q(frame, .95) };
+    return { work, frame };
   };
-  const middle = Math.max(1, Math.floor(n / 2) - walk);
-  if (walk) return measure(Array.from({ length: walk }, (_, i) => Math.min(n, middle + i)));
+  if (walk) return measure(Array.from({ length: walk }, (_, i) => Math.max(1, Math.min(n, Math.floor(n / 2) + from + i))));
   if (jumps) return measure(Array.from({ length: jumps }, (_, i) => 1 + (i * 7919) % n));
   const count = Math.min(drag, n - 1), start = performance.now();
   for (let i = 0; i < count; i++) { go(1 + i); if (i % 25 === 24) await new Promise(r => original(r)); }
   const last = performance.now();
-  await new Promise(r => original(() => { const c = new MessageChannel(); c.port1.onmessage = r; c.port2.postMessage(0); }));
+  await after();
   return { drag: performance.now() - start, settle: performance.now() - last };
+}"""
+
+LOOP = """() => {
+  let least = Infinity;
+  for (let turn = 0; turn < 20; turn++) {
+    const start = performance.now();
+    let sum = 0;
+    for (let i = 0; i < 1e6; i++) sum = (sum * 31 + i) | 0;
+    globalThis.sum = sum;
+    least = Math.min(least, performance.now() - start);
+  }
+  return least;
 }"""
 
 
@@ -75,40 +93,64 @@ def cpu(session: CDPSession) -> float:
     return float(next(m["value"] for m in session.send("Performance.getMetrics")["metrics"] if m["name"] == "TaskDuration"))
 
 
-def measure(trace: Trace, shown: int, folder: Path) -> dict[str, Any]:
+def percentile(times: list[float], part: float) -> float:
+    """The time, in ms, that this part of the steps does not exceed."""
+    return sorted(times)[min(len(times) - 1, int(part * len(times)))]
+
+
+def visit(page: Page, path: Path) -> dict[str, Any]:
+    """What one new page measures, in ms."""
+    page.goto(path.as_uri())
+    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    nothing = {"from": 0, "walk": 0, "jumps": 0, "drag": 0}
+    page.evaluate(MEASURE, nothing | {"from": 1, "walk": 20})  # other steps, so that the script is compiled
+    before = cpu(session)
+    walked = page.evaluate(MEASURE, nothing | {"from": -WALK, "walk": WALK})
+    found = {"visible": page.locator(".tv-stage [data-node]").count(), "cpu": (cpu(session) - before) / WALK * 1000} | walked
+    found["jumps"] = page.evaluate(MEASURE, nothing | {"jumps": JUMPS})
+    return found | page.evaluate(MEASURE, nothing | {"drag": DRAG}) | {"loop": page.evaluate(LOOP)}
+
+
+def measure(trace: Trace, shown: int, folder: Path) -> list[dict[str, Any]]:
+    """The same trace in several new pages, one after the other."""
     with mock.patch.object(payload, "skeleton", partial(skeleton, max_nodes=shown)):
         path = folder / f"{shown}.html"
         trace.to_html(path)
+    found = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=os.environ.get("TENSORVIZ_CHROMIUM", "/usr/bin/chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
-        page = browser.new_page(viewport={"width": 1280, "height": 700})
-        page.goto(path.as_uri())
-        page.wait_for_selector("body[data-ready]", timeout=120_000)
-        session = page.context.new_cdp_session(page)
-        session.send("Performance.enable", {"timeDomain": "threadTicks"})
-        page.evaluate(MEASURE, {"walk": 20, "jumps": 0, "drag": 0})
-        before = cpu(session)
-        found: dict[str, Any] = {"visible": page.locator(".tv-stage [data-node]").count(), "steps": len(trace.steps)}
-        found |= page.evaluate(MEASURE, {"walk": 120, "jumps": 0, "drag": 0})
-        found["cpu"] = (cpu(session) - before) / 120 * 1000
-        found |= {f"jump_{k}": v for k, v in page.evaluate(MEASURE, {"walk": 0, "jumps": 60, "drag": 0}).items()}
-        found |= page.evaluate(MEASURE, {"walk": 0, "jumps": 0, "drag": 500})
+        for _ in range(PAGES):
+            page = browser.new_page(viewport={"width": 1280, "height": 700})
+            found.append(visit(page, path))
+            page.close()
         browser.close()
     return found
 
 
+def line(trace: Trace, pages: list[dict[str, Any]]) -> str:
+    work, frame = ([t for page in pages for t in page[name]] for name in ("work", "frame"))
+    least = [min(visits) for visits in zip(*(page["work"] for page in pages), strict=True)]
+    jumps = [t for page in pages for t in page["jumps"]["work"]]
+    both = (f"{percentile(times, 0.5):7.1f} /{percentile(times, 0.95):6.1f}" for times in (least, work, frame))
+    middle = {name: percentile([page[name] for page in pages], 0.5) for name in ("cpu", "drag", "settle")}
+    return (
+        f"{pages[0]['visible']:7} {len(trace.steps):6} {'  '.join(both)} {middle['cpu']:9.1f} {percentile(jumps, 0.95):9.1f}"
+        f" {middle['drag']:8.0f}, {middle['settle']:.0f}   {min(page['loop'] for page in pages):.2f}"
+    )
+
+
 def main() -> None:
     sizes = [int(a) for a in sys.argv[1:]] or [200, 1000, 3000]
-    print("visible  steps  script+layout p50/p95  frame p50/p95  CPU/step  jump p95 (frame)  500-step drag, settled after   [ms]")
+    print("                  script+layout:   least            all")
+    print("visible  steps    p50 /   p95      p50 /   p95      frame p50/p95  CPU/step  jump p95  500-step drag, settled after   loop   [ms]")
     with tempfile.TemporaryDirectory() as folder:
         for size in sizes:
-            m = measure(grid(size), size + 100, Path(folder))
-            print(
-                f"{m['visible']:7} {m['steps']:6}  {m['work50']:9.1f} /{m['work95']:6.1f} {m['frame50']:13.1f} /{m['frame95']:6.1f} {m['cpu']:9.1f}"
-                f" {m['jump_work95']:8.1f} ({m['jump_frame95']:.1f}) {m['drag']:14.0f}, {m['settle']:.0f}"
-            )
+            trace = grid(size)
+            print(line(trace, measure(trace, size + 100, Path(folder))), flush=True)
 
 
 if __name__ == "__main__":
