@@ -255,6 +255,8 @@ def same_bits(live: np.ndarray[Any, Any], value: Any) -> bool:
 
 def numbers(value: Any, where: str = "an operand") -> np.ndarray[Any, Any]:
     """A copy of what the user gave, as an array; refused is what NumPy cannot make one of (ragged lists), and what would lose its meaning or its graph on the way."""
+    if type(value) is np.ndarray:
+        return value.copy("K")
     if isinstance(value, (np.ma.MaskedArray, np.matrix)):
         if isinstance(value, np.matrix):
             raise DTypeError(f"{where} is a np.matrix, in which * means the matrix product; give np.asarray(...) of it, and write @ for that product")
