@@ -172,6 +172,17 @@ class Op:
     _reads: tuple[tuple[str, ...], ...] = ()
 
 
+_VALUES = ("out", "inputs", "others")
+_KNOWN = (*_VALUES, "slot", "shapes", "need")
+"""What any rule may ask for."""
+
+
+def _describes(wanted: str, op: Op) -> bool:
+    """Whether a name is that of a slot's shape or dtype."""
+    slot, _, what = wanted.rpartition("_")
+    return what in ("shape", "dtype") and any(slot == s.lstrip("*") for s in op.slots)
+
+
 def register(op: Op) -> None:
     """Check that an op is complete, derive what it saves and how it is pulled back, and make it known."""
     cls = type(op)
@@ -206,20 +217,20 @@ def register(op: Op) -> None:
             refuse(f"needs one formula per slot ({count}), has {len(op.formulas)}")
         if not op.word:
             refuse("needs a word that says what it does with a gradient")
-        known = (
-            {s.lstrip("*") for s in op.slots}
-            | {f"{s}_shape" for s in op.slots}
-            | {f"{s}_dtype" for s in op.slots}
-            | {"out", "slot", "inputs", "others", "shapes", "need"}
-            | set(op.extras)
-        )
-        params = set(parameters(op.run)) - set(op.slots)
-        for rule in rules:
-            for wanted in names_in(rule):
-                if wanted not in known and wanted not in params:
+        params = parameters(op.run)
+        asked = [names_in(rule) for rule in rules]
+        for names in asked:
+            for wanted in names:
+                if (
+                    wanted not in _KNOWN
+                    and wanted not in op.slots
+                    and wanted not in op.extras
+                    and wanted not in params
+                    and not _describes(wanted, op)
+                ):
                     refuse(f"a rule asks for {wanted!r}, which is no slot, no extra, no parameter of forward and not `out`")
-        op._reads = tuple(tuple(n for n in names_in(rule) if n in op.slots or n in op.extras or n in ("out", "inputs", "others")) for rule in rules)
-        op.saves = tuple(dict.fromkeys(n for names in op._reads for n in names))
+        op._reads = tuple([tuple([n for n in names if n in op.slots or n in op.extras or n in _VALUES]) for names in asked])
+        op.saves = tuple(dict.fromkeys([n for names in op._reads for n in names]))
     op.plan = Plan(op)
     if op.differentiable:
         compile_when_used(op)
