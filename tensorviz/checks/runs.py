@@ -179,7 +179,7 @@ class _Runs:
         else:
             with np.errstate(invalid="ignore"):
                 far = np.abs(x - y) > self.atol + self.rtol * np.maximum(np.abs(x), np.abs(y))
-            off = ((far | ~np.isfinite(x - y)) & (x != y)) & ~(np.isnan(x) & np.isnan(y))
+                off = ((far | ~np.isfinite(x - y)) & (x != y)) & ~(np.isnan(x) & np.isnan(y))
         count = int(np.count_nonzero(off))
         if not count:
             return ""

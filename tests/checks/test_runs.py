@@ -123,3 +123,14 @@ def test_two_runs_are_shown_side_by_side_from_where_they_part(tmp_path):
     page = found.to_html(tmp_path / "pair.html")
     assert (tmp_path / "pair.html").read_text("utf-8") == page and page.startswith("<!doctype html>")
     assert tv.compare(run(), run()).show().steps == shown.steps
+
+
+def test_infinities_are_compared_without_a_warning():
+    def run() -> tv.Trace:
+        x = tv.tensor([1.0, 0.0], requires_grad=True)
+        with np.errstate(all="ignore"):
+            return np.log(x).sum().backward()
+
+    assert tv.compare(run(), run()).ok
+    wrong = run().with_bug("overwrite")
+    assert not wrong.changes

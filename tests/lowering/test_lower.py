@@ -213,6 +213,17 @@ def test_it_opens_beside_the_original_and_a_step_in_one_is_a_step_in_the_other(t
         lowered.show(speed=2)
 
 
+def test_in_a_notebook_it_shows_two_pictures_and_after_backward_two_steppers(monkeypatch):
+    monkeypatch.setattr("tensorviz.display.in_kernel", lambda: True)
+    _, _, C = product()
+    lowered = tv.lower(C.sum())
+    assert lowered._repr_mimebundle_()["text/html"].count("<svg") == 2
+    lowered.backward()
+    shown = lowered._repr_mimebundle_()
+    assert shown["text/html"].count('title="Two passes, step by step"') == 1
+    assert shown["text/plain"].startswith("Lowered graph: 2 ops written as 8 primitives")
+
+
 def test_beside_it_stands_the_recorded_pass_where_that_began_with_the_same_seed():
     loss, _ = network()
     trace = loss.backward()
