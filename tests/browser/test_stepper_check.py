@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 from playwright.sync_api import expect
 
 import tensorviz as tv
@@ -72,6 +73,23 @@ def test_verdicts_arrive_while_another_cell_runs_can_be_stopped_and_are_exported
     stepper.get_by_role("button", name="Next step").click()
     stepper.get_by_role("tab", name="Check").click()
     expect(stepper.get_by_role("tabpanel")).to_contain_text("global: against differences of the whole pass")
+
+
+@pytest.mark.slow
+def test_a_kernel_that_is_restarted_in_the_middle_of_a_check_leaves_a_stepper_that_steps_and_says_so(open_notebook):
+    book = open_notebook([DEEP])
+    book.run_all()
+    stepper = book.debugger()
+    progress = stepper.get_by_role("group", name="Check").get_by_role("progressbar", name="Check progress")
+    expect(progress).to_be_visible()
+    expect(stepper.locator(".tv-verdict[data-sign=ok]").first).to_be_attached()
+    book.restart_kernel()
+    expect(progress).to_be_hidden()
+    stepper.get_by_role("button", name="Next step").click()
+    expect(stepper).to_have_attribute("data-step", "1")
+    expect(stepper.locator(".tv-verdict[data-sign=ok]").first).to_be_attached()
+    book.run_all()
+    expect(book.debugger().locator(".tv-verdict[data-sign=ok]").first).to_be_attached()
 
 
 def test_an_export_of_a_check_that_was_cancelled_shows_what_it_had_come_to(open_page, tmp_path):
