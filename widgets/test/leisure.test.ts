@@ -14,12 +14,11 @@ it("works while there is time, and drops what was wanted before", () => {
   const waiting = new Map<number, IdleRequestCallback>();
   let serial = 0;
   vi.stubGlobal("requestIdleCallback", (f: IdleRequestCallback) => (waiting.set(++serial, f), serial));
-  vi.stubGlobal("cancelIdleCallback", (handle: number) => waiting.delete(handle));
   /** The browser has time for so many pieces. */
-  const idle = (count: number) => {
-    const [[handle, go] = [0, () => {}]] = waiting;
+  const idle = (count: number, didTimeout = false) => {
+    const [handle, go] = [...waiting].at(-1) ?? [0, () => {}];
     waiting.delete(handle);
-    go({ didTimeout: false, timeRemaining: () => (count-- > 0 ? 12 : 1) });
+    go({ didTimeout, timeRemaining: () => (count-- > 0 ? 12 : 1) });
   };
   const done: string[] = [];
   const later = leisure();
@@ -30,12 +29,25 @@ it("works while there is time, and drops what was wanted before", () => {
   later(pieces(done, "x", "y"));
   idle(9);
   expect(done).toEqual(["a", "b", "x", "y"]);
+  idle(9);
+  expect(done).toEqual(["a", "b", "x", "y"]);
   expect(waiting.size).toBe(0);
+  later(pieces(done, "late", "later"));
+  idle(0);
+  expect(done.at(-1)).toBe("y");
+  idle(0, true);
+  expect(done.at(-1)).toBe("late");
 });
 
-it("is left out where the browser has no such time", () => {
+it("goes piece by piece where the browser tells of no such time", () => {
   vi.stubGlobal("requestIdleCallback", undefined);
+  vi.useFakeTimers();
   const done: string[] = [];
-  leisure()(pieces(done, "a"));
+  leisure()(pieces(done, "a", "b"));
   expect(done).toEqual([]);
+  vi.advanceTimersByTime(60);
+  expect(done).toEqual(["a"]);
+  vi.advanceTimersByTime(60);
+  expect(done).toEqual(["a", "b"]);
+  vi.useRealTimers();
 });

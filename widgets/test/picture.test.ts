@@ -44,6 +44,19 @@ describe("a large picture", () => {
     expect(drawn(picture).length).toBeLessThan(100);
   });
 
+  it("draws a node at once, and leaves numbers that stand elsewhere for later", () => {
+    const picture = wide();
+    const there = (id: number) => [picture.nodes.get(id) as SVGGElement];
+    picture.see(0, 0, 900, 100, false, there(35));
+    expect(drawn(picture)).toContain(3);
+    expect(picture.svg.querySelector(".tv-num")).toBeNull();
+    while (picture.prepare(0, 0, 900, 100));
+    expect(picture.svg.querySelector(".tv-num")).not.toBeNull();
+    const other = wide();
+    other.see(0, 0, 900, 100, false, [other.nodes.get(3) as SVGGElement]);
+    expect(other.svg.querySelector(".tv-num")).not.toBeNull();
+  });
+
   it("draws what will be seen tile by tile, and at the present step", () => {
     const picture = wide();
     picture.show(3);

@@ -191,14 +191,19 @@ export function graph(context: Context): GraphPane {
     const consumer = share < 0 ? -1 : (rec.share.consumer[share] ?? -1);
     return [target, consumer].map((id) => picture.of(id)).filter((e) => e !== undefined);
   };
-  const follow = (target: number, slide: boolean) => stage.follow(sights(target, store.now.step), slide);
   const later = leisure();
-  const prepare = () => {
+  const prepare = (target: number) => {
     const { step, selected, granularity } = store.now;
-    if (selected !== null) return;
-    const next: number[] = [];
-    for (let k = step; next.length < AHEAD && k < steps.length - 1; next.push(k)) k = steps.move(k, 1, granularity);
-    later(stage.prepare(next.map((k) => sights(steps.activeNode(k), k))));
+    const turns = [sights(target, step)];
+    for (let k = step; selected === null && turns.length <= AHEAD && k < steps.length - 1; ) {
+      k = steps.move(k, 1, granularity);
+      turns.push(sights(steps.activeNode(k), k));
+    }
+    later(stage.prepare(turns));
+  };
+  const follow = (target: number, slide: boolean) => {
+    stage.follow(sights(target, store.now.step), slide, true);
+    prepare(target);
   };
 
   const rove = (id: number, focus: boolean) => {
@@ -318,7 +323,6 @@ export function graph(context: Context): GraphPane {
         rove(picture.of(active) ? active : roving >= 0 ? roving : (picture.nodes.keys().next().value ?? -1), false);
       follow(selected ?? active, !first);
       stage.light(picture.of(active));
-      prepare();
     } else if (selected !== null && selected !== held) follow(selected, true);
     held = selected;
     list();

@@ -263,13 +263,22 @@ export class Picture {
     return false;
   }
 
-  /** Draw what lies in this part of the picture; `small` leaves out what could not be read at the present scale. */
-  see(left: number, top: number, right: number, bottom: number, small = false): void {
+  /**
+   * Draw what lies in this part of the picture; `small` leaves out what could not be read at the present scale. With `first` given, numbers that stand
+   * elsewhere, which are most of the work, wait for `prepare`.
+   */
+  see(left: number, top: number, right: number, bottom: number, small = false, first?: readonly Element[]): void {
     if (!this.tiled) return;
+    const boxes = first?.map((element) => this.box(element));
+    const { left: x, top: y } = this.size;
+    const waits = (tile: Tile) =>
+      tile.off &&
+      tile.layer === 2 &&
+      boxes?.every((b) => !covers(tile, x + b.x, y + b.y, x + b.x + b.w, y + b.y + b.h));
     let seen = 0;
     for (const tile of this.tiles.values()) {
       if (small && tile.layer === 2) this.turn(tile, false);
-      else if (covers(tile, left, top, right, bottom)) {
+      else if (covers(tile, left, top, right, bottom) && !waits(tile)) {
         seen++;
         this.turn(tile, true);
         this.drawn.delete(tile);

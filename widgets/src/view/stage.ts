@@ -162,7 +162,7 @@ export class Stage {
     ];
   }
 
-  private place(wanted: Window, slide = true): void {
+  private place(wanted: Window, slide = true, first?: readonly SVGGElement[]): void {
     const { width, height, picture } = this;
     const next = this.within(wanted);
     const { x, y } = next;
@@ -177,7 +177,7 @@ export class Stage {
       attribute(svg, "width", w.toFixed(1));
       attribute(svg, "height", hh.toFixed(1));
     }
-    if (width) picture.see(...this.part(next), next.scale < UNREADABLE);
+    if (width) picture.see(...this.part(next), next.scale < UNREADABLE, first);
     const cut = [x < -1 && "left", x + w > width + 1 && "right", y < -1 && "top", y + hh > height + 1 && "bottom"];
     attribute(this.element, "data-cut", cut.filter(Boolean).join(" ") || null);
     this.drawMap();
@@ -234,13 +234,13 @@ export class Stage {
     this.place({ scale, x, y: this.height / 2 - (b.y + b.h / 2) * scale }, false);
   }
 
-  /** Move the window as little as needed so that the first of these is in sight, and the others too where there is room. */
-  follow(elements: readonly SVGGElement[], slide: boolean): void {
+  /** Move the window as little as needed so that the first of these is in sight, and the others too where there is room; numbers of others may be left to `prepare`. */
+  follow(elements: readonly SVGGElement[], slide: boolean, first = false): void {
     const next = this.aim(elements, this.window);
-    if (next) this.place(next, slide);
+    if (next) this.place(next, slide, first ? elements : undefined);
   }
 
-  /** Draw, out of sight, what will be seen when the window follows each of these in turn. */
+  /** Draw what is still missing, and what will be seen when the window follows each of these in turn. */
   *prepare(turns: readonly (readonly SVGGElement[])[]): Generator<void, void> {
     let at = this.window;
     if (at.scale < UNREADABLE) return;
