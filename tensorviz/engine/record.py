@@ -169,9 +169,8 @@ class Pass:
             return ()
         lost: dict[int, str] = {}
         origin = cut.origin() if cut.origin is not None else None
-        for n in () if origin is None else everything([origin]):
-            if n.op is None and n.requires_grad and n.uid not in self._reached:
-                lost[n.uid] = n.name_at(self.number) or self.names.get(n.uid) or f"a leaf of shape {n.value.shape}"
+        for n in () if origin is None else self._far.of(origin):
+            lost[n.uid] = n.name_at(self.number) or self.names.get(n.uid) or f"a leaf of shape {n.value.shape}"
         for leaf in cut.leaves:
             # the batch before this one is behind a running mean, too, but nobody has it any more
             known = leaf.named or leaf.uid in self.names or (leaf.owner is not None and leaf.owner() is not None)
@@ -180,9 +179,43 @@ class Pass:
         return tuple(lost.values())
 
     @cached_property
+    def _far(self) -> _Far:
+        return _Far(self._reached)
+
+    @cached_property
     def _reached(self) -> frozenset[int]:
         """The uids of what a rule could send a share to."""
         return frozenset([n.uid for node in self.ops for n in node.inputs])
+
+
+class _Far:
+    """Which leaves that a pass did not reach lie behind a node. Every node is walked once, however many cuts ask: it has a bit for each such leaf."""
+
+    def __init__(self, reached: frozenset[int]) -> None:
+        self._reached = reached
+        self._leaves: list[Node] = []
+        self._bits: dict[Node, int] = {}
+
+    def of(self, origin: Node) -> list[Node]:
+        """Oldest first."""
+        known = self._bits
+        fresh: set[Node] = set()
+        stack = [origin]
+        while stack:
+            node = stack.pop()
+            if node not in known and node not in fresh:
+                fresh.add(node)
+                stack.extend(node.inputs)
+        for node in sorted(fresh, key=attrgetter("uid")):
+            bits = 0
+            if node.op is None and node.requires_grad and node.uid not in self._reached:
+                bits = 1 << len(self._leaves)
+                self._leaves.append(node)
+            for inp in node.inputs:
+                bits |= known[inp]
+            known[node] = bits
+        behind = [leaf for leaf, bit in zip(self._leaves, reversed(f"{known[origin]:b}"), strict=False) if bit == "1"]
+        return sorted(behind, key=attrgetter("uid"))
 
 
 class _Maker:

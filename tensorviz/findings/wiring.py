@@ -111,7 +111,7 @@ def read_out(data: TraceData) -> Iterator[Finding]:
     """Constants that hold numbers which were results of this graph before: what came before them gets no gradient through them."""
     for n in data.nodes:
         if n.kind == "constant" and n.behind:
-            user = next((m for m in data.nodes if n.id in m.inputs), n)
+            user = _user(data, n)
             why = (
                 f"{n.title} holds what was computed from Tensors that require a gradient, by {' and by '.join(n.behind)}. It was read out as plain numbers, "
                 "through float() or into an array, so no gradient flows back through it."
@@ -135,11 +135,16 @@ def _stop(n: TraceNode, users: dict[int, list[TraceNode]]) -> TraceNode | None:
     return None
 
 
+def _user(data: TraceData, n: TraceNode) -> TraceNode:
+    """The first result that a node went into; itself where there is none."""
+    return next((data.nodes[i] for i in range(n.id + 1, len(data.nodes)) if n.id in data.nodes[i].inputs), n)
+
+
 def changed_outside(data: TraceData) -> Iterator[Finding]:
     """Arrays that the user wrote to after they went into the graph and before the pass ran. What is written later, as to a buffer of batches, is no concern of it."""
     for n in data.nodes:
         if n.changed:
-            user = next((m for m in data.nodes if n.id in m.inputs), n)
+            user = _user(data, n)
             why = f"The array {n.title} was written to after {user.op} had used it. The record, and so the gradient, have the numbers from before; the array has others now. {_writer(data, n, user)}"
             yield finding("changed-outside", "forward", n, why, "Give the op a copy, or write the new numbers into a new array.", user.source)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -55,6 +55,8 @@ _PRODUCT = re.compile(r"(\w+)(\.T)? @ (\w+)(\.T)?")
 _FRACTIONS = {2: "½", 3: "⅓", 4: "¼", 5: "⅕", 6: "⅙", 8: "⅛"}
 MOST_TERMS = 4
 """Of a sum that is written out; of a longer one the first two and how many there are."""
+FEW = 8
+"""Words of a rule that are looked up whether it names them or not."""
 LONGEST = 24
 """Characters of a name inside a formula."""
 
@@ -150,7 +152,7 @@ class Formulas:
         """The formula of a share, with the numbers of one entry if they are wanted and help."""
         consumer, target = self._nodes[share.consumer], self._nodes[share.target]
         rule = consumer.formulas[share.slot] if share.slot < len(consumer.formulas) else ""
-        words = self._words(consumer)
+        words = self._words(consumer, rule)
         pieces = _pieces(rule, words) if rule else (Piece(f"{visible(consumer.op)}'s rule of "), words["g"])
         left, sign = f"∂{self.symbol(target.id)}", "=" if len(target.shares) == 1 else "←"
         summed = f"Σ {fmt.axes(share.summed_axes)}" if share.summed_axes else ""
@@ -160,8 +162,8 @@ class Formulas:
         entry = f"[{', '.join(map(str, index))}]" if share.value.size > 1 else ""
         return Formula(left, sign, summed, pieces, entry, worked, fmt.number(share.value[index]))
 
-    def _words(self, consumer: TraceNode) -> dict[str, Piece]:
-        found = {w: Piece(self.symbol(consumer.id if slot < 0 else consumer.inputs[slot]), "value") for w, slot in _operands(consumer).items()}
+    def _words(self, consumer: TraceNode, rule: str) -> dict[str, Piece]:
+        found = {w: Piece(self.symbol(consumer.id if slot < 0 else consumer.inputs[slot]), "value") for w, slot in _operands(consumer, rule)}
         found["g"] = Piece(f"∂{self.symbol(consumer.id)}", "gradient")
         return found
 
@@ -175,10 +177,18 @@ def symbol(node: TraceNode) -> str:
 # ---- names ---------------------------------------------------------------------------------------------------------------
 
 
-def _operands(consumer: TraceNode) -> dict[str, int]:
-    """What each word of a rule stands for: a slot's position, -1 for the result."""
-    found = {name: i for i, name in enumerate(consumer.slots) if i < len(consumer.inputs)}
-    return found | {"out": -1} | {name: slot for name, slot in consumer.saved_from.items() if slot < len(consumer.inputs)}
+def _operands(consumer: TraceNode, rule: str) -> list[tuple[str, int]]:
+    """What each word of a rule stands for: a slot's position, -1 for the result. Of an op that joins many operands only what its rule names."""
+    known = _slots(consumer.slots, len(consumer.inputs), tuple(consumer.saved_from.items()))
+    if len(known) <= FEW:
+        return list(known.items())
+    return [(word, known[word]) for word in dict.fromkeys(token for token, _ in _tokens(rule)) if word in known]
+
+
+@lru_cache(maxsize=64)
+def _slots(names: tuple[str, ...], arity: int, saved_from: tuple[tuple[str, int], ...]) -> dict[str, int]:
+    found = {name: i for i, name in enumerate(names) if i < arity}
+    return found | {"out": -1} | {name: slot for name, slot in saved_from if slot < arity}
 
 
 _SIGNS = {"*": "·", "-": fmt.MINUS}
@@ -249,7 +259,7 @@ def _numbers(nodes: Sequence[TraceNode], consumer: TraceNode, share: Share, rule
         return index, _sum((_number(x),) for x in _terms(share, index))
     if share.route is not None and share.route.shape == share.value.shape:
         return index, _routed(float(share.route[index]), float(share.value[index]))
-    values = _values(nodes, consumer, share)
+    values = _values(nodes, consumer, share, rule)
     if values is None:
         return (), ()
     product = _product(rule, values, share, index)
@@ -312,7 +322,7 @@ def _sum(terms: Iterable[Sequence[Piece]]) -> Pieces:
     return _joined(out)
 
 
-def _values(nodes: Sequence[TraceNode], consumer: TraceNode, share: Share) -> Mapping[str, tuple[Array, Kind]] | None:
+def _values(nodes: Sequence[TraceNode], consumer: TraceNode, share: Share, rule: str) -> Mapping[str, tuple[Array, Kind]] | None:
     if consumer.cotangent is None:
         return None
 
@@ -325,7 +335,7 @@ def _values(nodes: Sequence[TraceNode], consumer: TraceNode, share: Share) -> Ma
         return np.expand_dims(a, tuple(lost)) if len(lost) == share.local.ndim - a.ndim else a
 
     found: dict[str, tuple[Array, Kind]] = {
-        word: (grown(consumer.value) if slot < 0 else nodes[consumer.inputs[slot]].value, "value") for word, slot in _operands(consumer).items()
+        word: (grown(consumer.value) if slot < 0 else nodes[consumer.inputs[slot]].value, "value") for word, slot in _operands(consumer, rule)
     }
     for name, value in (*consumer.saved.items(), *((k, v) for k, v in consumer.params.items() if type(v) in (int, float))):
         found.setdefault(name, (np.asarray(value), "value"))

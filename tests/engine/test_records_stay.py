@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import tracemalloc
+from unittest import mock
 
 import numpy as np
 
@@ -133,3 +134,27 @@ def test_two_versions_of_a_leaf_with_the_same_numbers_have_one_step_together():
     (step,) = [s for s in again.steps if s.kind == "leaf"]
     assert (step.before.tolist(), step.after.tolist()) == ([6, 6], x.grad.tolist())
     assert "stale-grad" in [f.kind for f in again.findings()]
+
+
+def test_the_graph_behind_many_cuts_is_walked_once() -> None:
+    x = tv.tensor(1.0, requires_grad=True, name="x")
+    lost = tv.tensor(2.0, requires_grad=True, name="lost")
+    y, z = x, lost * 1.0
+    for _ in range(300):
+        y = y * 0.5 + z.detach() + y.detach()
+        z = z * 0.5
+    trace = y.backward()
+    walked = []
+    walk = engine_record._Far.of
+
+    def counted(self: engine_record._Far, origin: engine_graph.Node) -> list[engine_graph.Node]:
+        before = len(self._bits)
+        found = walk(self, origin)
+        walked.append(len(self._bits) - before)
+        return found
+
+    with mock.patch.object(engine_record._Far, "of", counted):
+        cuts = [n for n in trace.nodes if n.kind == "detached"]
+    assert len(cuts) == len(walked) == 600
+    assert [n.behind for n in cuts] == [("lost",), ()] * 300
+    assert 0 < sum(walked) < 3 * len(trace.nodes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import tensorviz as tv
+from tensorviz.views import formulas
 from tensorviz.views.format import MINUS
 from tensorviz.views.formulas import formula
 
@@ -100,3 +101,14 @@ def test_a_hostile_name_is_cut_and_its_control_characters_are_shown() -> None:
     trace = (x * x).backward()
     assert len(formula(trace, trace.node(x).shares[0]).left) < 40
     assert "␀" in formula(trace, trace.node(x).shares[0]).names
+
+
+def test_the_formulas_of_an_op_of_many_operands_are_those_of_one_of_few(monkeypatch) -> None:
+    parts = [tv.tensor(1.0 + i, requires_grad=True, name=f"p{i}") for i in range(14)]
+    for root in (tv.stack(parts).sum(), np.einsum("i,i,i->", *(tv.stack(parts),) * 3)):
+        trace = root.backward()
+        shares = [share for node in trace.nodes for share in node.shares]
+        short = [formulas.Formulas(trace).of(share) for share in shares]
+        monkeypatch.setattr(formulas, "FEW", 1_000)
+        assert short == [formulas.Formulas(trace).of(share) for share in shares]
+        monkeypatch.undo()
