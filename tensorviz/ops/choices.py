@@ -101,8 +101,8 @@ def _heaviside(x1: Any, x2: Any) -> Any:
 def _copysign(x1: Any, x2: Any) -> Any:
     """The size of ``x1`` with the sign of ``x2``, which gets no gradient."""
     x1, x2 = (as_array(x) if isinstance(x, (list, tuple)) else x for x in (x1, x2))
-    # NumPy's own word on the dtype, in which a Python number counts for less than an array
-    kind = np.copysign(*(np.ones((), x.dtype) if hasattr(x, "dtype") else x for x in (x1, x2))).dtype
+    # NumPy's own word on the dtype, in which a Python number counts for less than an array (and, in NumPy 1, an array without axes for less than others)
+    kind = np.copysign(*(np.ones((1,) if x.ndim else (), x.dtype) if hasattr(x, "dtype") else x for x in (x1, x2))).dtype
     sized = _in(x1, kind) if isinstance(x1, Tensor) else np.broadcast_to(np.asarray(x1, kind), np.broadcast_shapes(np.shape(x1), np.shape(x2)))
     size = np.abs(sized)
     return np.where(np.signbit(x2), -size, size)
