@@ -31,6 +31,13 @@ def test_globals_are_known_inside_functions_and_underscored_names_are_passed_ove
     assert [n.name for n in trace.nodes if n.kind == "leaf"] == ["GLOBAL", None]
 
 
+def test_what_pytest_puts_into_a_function_names_nothing():
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    records: list[tv.Trace] = []
+    assert records.append((x * x).sum().backward()) is None
+    assert [n.name for n in records[0].nodes] == ["x", None, None]
+
+
 def test_results_inside_a_function_are_named_by_their_assignment():
     def net(X, W):
         h = np.tanh(X @ W)
