@@ -167,3 +167,19 @@ def test_the_picture_of_a_large_array_is_on_the_scale_of_the_pass_and_on_the_log
     stepper.get_by_role("button", name="log scale").click()
     strong = picture.evaluate(f"c => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(({shade})(c)))))")
     assert faint < 20 < strong
+
+
+@pytest.mark.parametrize("width", [924, 1304])
+def test_long_rules_and_small_shares_have_room_in_the_ledger(show, width):
+    hidden_activation_of_first = tv.tensor(np.eye(3) + 0.5, requires_grad=True)
+    weights_of_output_layer = tv.tensor(np.arange(9.0).reshape(3, 3), requires_grad=True)
+    z = (hidden_activation_of_first * weights_of_output_layer).sum() * 1e-20 + tv.layer_norm(weights_of_output_layer, (3,)).sum() * 1e-20
+    loss = z + (weights_of_output_layer * hidden_activation_of_first).sum()
+    trace = loss.backward()
+    step = [k for k, s in enumerate(trace.steps) if s.kind == "accumulate" and s.node == trace.node("weights_of_output_layer").id][-1]
+    stepper = show(trace, step=step, width=width)
+    ledger = stepper.get_by_role("table", name=re.compile("Ledger"))
+    expect(ledger.get_by_text("· mean(")).to_be_visible()
+    assert ledger.evaluate("e => e.parentElement.scrollWidth <= e.parentElement.clientWidth")
+    rule = ledger.locator("small.tv-mono", has_text="mean(")
+    assert rule.bounding_box()["width"] > 0.8 * ledger.bounding_box()["width"]

@@ -181,5 +181,9 @@ export function brief(view: ArrayView | null, letters = FEW_LETTERS): Child[] {
     }
   }
   const [norm, ...strange] = stats(view).split(" · ");
-  return [`‖·‖ ${norm ?? ""}`, ...strange.map((word) => h("small", { class: "tv-bad" }, word))];
+  return [
+    h("span", { class: "tv-norm" }, "‖·‖ "),
+    norm ?? "",
+    ...strange.map((word) => h("small", { class: "tv-bad" }, word)),
+  ];
 }

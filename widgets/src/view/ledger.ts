@@ -1,7 +1,7 @@
 /** The shares of a node in order of arrival, with the running sum. */
 import { axes } from "../format";
 import { shortTitle } from "../step";
-import { h, s, type Child, type Virtual } from "../virtual";
+import { h, s, type Child, Virtual } from "../virtual";
 import type { Context } from "./context";
 import { brief } from "./cells";
 import { shareButton } from "./changes";
@@ -10,6 +10,7 @@ import { ruleOf, wrapped } from "./formula";
 const WIDTH = 84;
 const ALONE = 24; // letters of a row of numbers where no running sum stands beside it
 const STAIRS = 24; // shares up to which the running sum is also drawn: of more, none would be seen
+const SHORT = 24; // letters of a rule that stands beside a share and a running sum
 const FEW = 6; // rows beside other things: of a node that is used more often, those around the step are shown
 
 /** At most `most` rows, those around the step. */
@@ -59,7 +60,7 @@ export function ledger(context: Context, id: number, most = FEW): Virtual {
   const columns = 4 + Number(summing) + Number(drawn);
   const more = (count: number, where: string) =>
     count > 0 && h("tr", {}, h("td", { colspan: columns, class: "tv-dim" }, `… ${count} ${where}`));
-  const rows = list.slice(from, to).map((share, at) => {
+  const rows = list.slice(from, to).flatMap((share, at) => {
     const i = from + at;
     const consumer = rec.share.consumer[share] ?? -1;
     const slot = rec.share.slot[share] ?? 0;
@@ -74,26 +75,31 @@ export function ledger(context: Context, id: number, most = FEW): Virtual {
       ? brief(rec.array(rec.share.total[share] ?? -1))
       : [now ? h("span", { class: "tv-soon" }, "next step") : "…"];
     const rule = ruleOf(rec, share);
-    return h(
+    // A long rule has a line of its own: beside the numbers it would stand in a narrow column.
+    const long = letters(rule) > (summing ? SHORT : 2 * SHORT);
+    const row = h(
       "tr",
-      { "data-when": when, "aria-current": now ? "step" : null },
+      { "data-when": when, "aria-current": now ? "step" : null, class: long ? "tv-open" : null },
       h("td", {}, String(i + 1)),
       h("td", { class: "tv-from" }, h("code", {}, shortTitle(rec, consumer, 12)), h("small", {}, `slot ${slot}`)),
       h(
         "td",
         {},
         gate?.word ? `${gate.op} ${gate.word}` : (gate?.op ?? ""),
-        ...notes(rule, summed, now || past),
+        ...notes(long ? [] : rule, summed, now || past),
         (most > FEW || now) && shareButton(context, share, shortTitle(rec, consumer, 12)),
       ),
       h(
         "td",
-        { class: "tv-n tv-g" },
+        { class: summing ? "tv-n tv-g tv-tight" : "tv-n tv-g" },
         ...(now || past ? brief(value, summing ? undefined : ALONE) : [h("span", { class: "tv-soon" }, "to come")]),
       ),
-      summing && h("td", { class: "tv-n" }, ...reached),
+      summing && h("td", { class: "tv-n tv-tight" }, ...reached),
       drawn && h("td", { class: "tv-fall" }, past ? fall(i === 0 ? 0 : (totals[i - 1] ?? 0), totals[i] ?? 0, x) : null),
     );
+    if (!long) return [row];
+    const rest = h("td", { colspan: columns - 1 }, h("small", { class: "tv-mono" }, ...rule));
+    return [row, h("tr", { "data-when": when }, h("td", {}), rest)];
   });
   const head = ["#", "from", "rule"].map((w) => h("th", { scope: "col" }, w));
   const table = h(
@@ -125,6 +131,14 @@ export function ledger(context: Context, id: number, most = FEW): Virtual {
         )
       : null;
   return h("section", { class: "tv-ledger-box" }, title, h("div", { class: "tv-scroll" }, table), sum);
+}
+
+/** How long a text is. */
+function letters(words: readonly Child[]): number {
+  return words.reduce(
+    (sum: number, word) => sum + (word instanceof Virtual ? letters(word.children) : String(word ?? "").length),
+    0,
+  );
 }
 
 function notes(formula: Child[], summed: readonly number[], arrived: boolean): Child[] {
