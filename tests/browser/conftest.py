@@ -171,6 +171,8 @@ def show(open_page, tmp_path):
         path = tmp_path / f"page{count}.html"
         trace.to_html(path, **options)
         page: Page = open_page(path, width=width, color_scheme=color_scheme)
-        return page.get_by_role("region", name="Backward pass debugger")
+        stepper = page.get_by_role("region", name="Backward pass debugger")
+        expect(stepper.get_by_role("status").first).not_to_be_empty()  # it is filled
+        return stepper
 
     return show_
