@@ -163,6 +163,17 @@ def _seeds(nodes: Sequence[Node], roots: Sequence[Tensor], gradients: Any) -> li
     return seeds
 
 
+def seed_numbers(what: str, given: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """A cotangent or tangent as an array of real numbers; its shape is for the caller to compare."""
+    try:
+        found = np.asarray(given)
+    except (ValueError, TypeError) as error:
+        raise SeedError(f"{what}: expected real numbers of shape {shape}, got {shown(given)} ({error})") from error
+    if found.dtype.kind not in "fiub":
+        raise SeedError(f"{what}: expected real numbers of shape {shape}, got {shown(given)} of dtype {found.dtype}")
+    return found
+
+
 def reachable(roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     """The nodes that a gradient reaches from the roots: results, newest first, and leaves, oldest first."""
     seen = set(roots)
@@ -239,14 +250,8 @@ def _fitted(node: Node, shares: tuple[Any, ...], totals: dict[Node, Any], whole:
             continue
         inp = inputs[slot]
         value = inp.value
-        fitted = share
-        if type(share) is not type(value) or share.dtype is not value.dtype:
-            fitted = fit(node, slot, share)
-        elif share.shape != value.shape:
-            axes = growth(share.shape, value.shape) if node.plan.op.broadcasts else None  # type: ignore[union-attr]
-            fitted = add_up(share, axes) if axes else fit(node, slot, share)
-            if fitted.shape != value.shape:
-                fitted = fitted.reshape(value.shape)
+        fits = type(share) is type(value) and share.shape == value.shape and share.dtype is value.dtype
+        fitted = share if fits else fit(node, slot, share)
         if not whole and share.size > LARGE and not node.plan.op.foreign:  # type: ignore[union-attr]
             if fitted.size < share.size:
                 shares = (*shares[:slot], Again(fitted), *shares[slot + 1 :])

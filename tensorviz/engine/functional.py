@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.arguments import function, shown
+from tensorviz.arguments import function
 from tensorviz.engine import trees
+from tensorviz.engine.backward import seed_numbers
 from tensorviz.engine.graph import Node, check_dtype, frozen, leaf, numbers
 from tensorviz.engine.higher import behind, pull
 from tensorviz.engine.mode import enable_grad, is_grad_enabled
@@ -177,12 +178,7 @@ def _single(run: _Run) -> Tensor:
 
 def _seed(what: str, g: Any, y: Any) -> Any:
     """A cotangent or tangent for ``y``, checked and in its dtype; a Tensor stays one."""
-    try:
-        value = g if isinstance(g, Tensor) else np.asarray(g)
-    except (ValueError, TypeError) as error:
-        raise SeedError(f"{what}: expected real numbers of shape {y.shape}, got {shown(g)} ({error})") from error
-    if value.dtype.kind not in "fiub":
-        raise SeedError(f"{what}: expected real numbers of shape {y.shape}, got {shown(g)} of dtype {value.dtype}")
+    value = g if isinstance(g, Tensor) else seed_numbers(what, g, y.shape)
     if value.shape != y.shape:
         raise SeedError(f"{what}: expected shape {y.shape}, got {value.shape}; it is not broadcast")
     if value.dtype != y.dtype:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import operator as python
 import sys
 from collections.abc import Callable, Sequence
+from operator import add, mul, sub, truediv
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -272,7 +272,7 @@ def _when_used(op: Op, name: str, slow: Callable[[Any, Any], Any], *, reflected:
     return first
 
 
-_SIGNS: dict[Any, str] = {python.add: "x + y", python.sub: "x - y", python.mul: "x * y", python.truediv: "x / y"}
+_SIGNS: dict[Any, str] = {add: "x + y", sub: "x - y", mul: "x * y", truediv: "x / y"}
 """Forward rules that Python has an operator for: written out, a call is saved."""
 
 _FAST = """

@@ -11,7 +11,7 @@ import numpy as np
 
 from tensorviz.arguments import shown
 from tensorviz.engine import tensor as tensors
-from tensorviz.engine.backward import describe, reachable, refuse_stale
+from tensorviz.engine.backward import describe, reachable, refuse_stale, seed_numbers
 from tensorviz.engine.graph import Node, frozen, leaf, user_frame
 from tensorviz.engine.mode import enable_grad, scope
 from tensorviz.engine.op import forward_of
@@ -85,13 +85,7 @@ def _seed(y: Tensor, gradient: Any) -> Tensor:
         if y.size != 1:
             raise SeedError(f"grad_graph: the Tensor has shape {y.shape}, so it needs a seed of that shape: grad_graph(y, np.ones({y.shape}))")
         gradient = np.ones(y.shape)
-    try:
-        given = np.asarray(gradient)
-    except (ValueError, TypeError) as error:
-        raise SeedError(f"grad_graph: expected real numbers of shape {y.shape}, got {shown(gradient)} ({error})") from error
-    if given.dtype.kind not in "fiub":
-        raise SeedError(f"grad_graph: expected real numbers of shape {y.shape}, got {shown(gradient)} of dtype {given.dtype}")
-    value = np.array(given, dtype=y.dtype)
+    value = np.array(seed_numbers("grad_graph", gradient, y.shape), dtype=y.dtype)
     if value.shape != y.shape:
         raise SeedError(f"grad_graph: the gradient has shape {value.shape}, expected {y.shape}, the Tensor's; it is not broadcast")
     return Tensor(leaf(frozen(value), requires_grad=True))

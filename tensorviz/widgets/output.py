@@ -28,15 +28,18 @@ CSP = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'
 
 
 # Until a frame says how high it is it has about the height that it will have, so that little moves when it does.
-_HEIGHTS = {"one": ((None, 634), (860, 836), (760, 1117), (560, 1170)), "pair": ((None, 1262), (860, 1734), (760, 2296), (560, 2390))}
+_WIDE = {"one": 634, "pair": 1262}
+_NARROW = {"one": {860: 836, 760: 1117, 560: 1170}, "pair": {860: 1734, 760: 2296, 560: 2390}}
+"""By the widest frame that has them."""
 FRAME_STYLE = (
     ".tensorviz-output{container-type:inline-size}.tensorviz-output:has(iframe)>.tensorviz-static{display:none}"
     ".tensorviz-frame{display:block;width:100%;border:0}"
-) + "".join(
-    f"@container (max-width:{width}px){{{rule}}}" if width else rule
-    for rows, heights in _HEIGHTS.items()
-    for width, height in heights
-    for rule in [f".tensorviz-frame[data-rows={rows}]{{height:{height}px}}"]
+    + "".join(f".tensorviz-frame[data-rows={rows}]{{height:{height}px}}" for rows, height in _WIDE.items())
+    + "".join(
+        f"@container (max-width:{width}px){{.tensorviz-frame[data-rows={rows}]{{height:{height}px}}}}"
+        for rows, heights in _NARROW.items()
+        for width, height in heights.items()
+    )
 )
 
 

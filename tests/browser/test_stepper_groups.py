@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 import tensorviz as tv
+from browser.steppers import at
 from tensorviz.trace import Trace
 
 
@@ -34,10 +35,6 @@ def show(open_page, tmp_path):
 
 def graph(stepper: Locator) -> Locator:
     return stepper.get_by_label("Computation graph")
-
-
-def at(stepper: Locator, step: int) -> None:
-    expect(stepper).to_have_attribute("data-step", str(step))
 
 
 def test_scopes_open_and_close_by_click_and_by_key(show):

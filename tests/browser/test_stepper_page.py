@@ -6,20 +6,14 @@ import re
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
 import tensorviz as tv
+from browser.steppers import at, broadcast
 from tensorviz.trace import Trace
 
 BUTTONS = ("First step", "Previous step", "Play / Pause", "Next step", "Last step", "Previous breakpoint", "Next breakpoint")
 TABS = ("Node", "Shares", "Saved values", "Check", "Source", "Findings")
-
-
-def broadcast() -> Trace:
-    X = tv.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
-    b = tv.tensor([0.1, 0.2, 0.3], requires_grad=True)
-    L = ((X + b) ** 2).sum()
-    return L.backward()
 
 
 def shared() -> Trace:
@@ -34,10 +28,6 @@ def routed() -> Trace:
     m = A.max(axis=1)
     L = w @ m
     return L.backward()
-
-
-def at(stepper: Locator, step: int) -> None:
-    expect(stepper).to_have_attribute("data-step", str(step))
 
 
 def step_of(trace: Trace, kind: str, name: str, which: int = 0) -> int:

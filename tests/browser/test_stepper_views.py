@@ -7,17 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
 import tensorviz as tv
+from browser.steppers import at, broadcast
 from tensorviz.trace import Trace
-
-
-def broadcast() -> Trace:
-    X = tv.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
-    b = tv.tensor([0.1, 0.2, 0.3], requires_grad=True)
-    L = ((X + b) ** 2).sum()
-    return L.backward()
 
 
 def circuit() -> Trace:
@@ -35,10 +29,6 @@ def net(layers: int) -> Trace:
             h = tv.tanh(h @ W)
     loss = (h * h).mean()
     return loss.backward()
-
-
-def at(stepper: Locator, step: int) -> None:
-    expect(stepper).to_have_attribute("data-step", str(step))
 
 
 def within(inner: dict[str, float], outer: dict[str, float]) -> bool:
