@@ -74,7 +74,7 @@ def test_the_lock_names_versions_and_hashes_but_no_host():
 
 
 def test_no_text_is_smaller_than_twelve_pixels():
-    css = "\n".join(p.read_text("utf-8") for p in (PROJECT / "src").glob("*.css"))
+    css = "\n".join(p.read_text("utf-8") for p in (PROJECT / "src").rglob("*.css"))
     sizes = [float(s) for s in re.findall(r"font(?:-size)?:[^;]*?(\d+(?:\.\d+)?)px", css)]
     assert sizes
     assert min(sizes) >= 12
