@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field
 
 from tensorviz.views import text
-from tensorviz.views.labels import LINE, MARK
+from tensorviz.views.labels import LINE, MARK, SIZE
 from tensorviz.views.layout.types import Point
 from tensorviz.views.parts import NAME, PILL, Arrival, Content, Mark, Parts, Tag
 
@@ -124,6 +124,11 @@ def _name_width(parts: Parts) -> float:
     return text.width(parts.name, name_size(parts))
 
 
+def ellipsis_width(arrival: Arrival) -> float:
+    """Room for what stands at the beginning of a wire whose operand is not drawn."""
+    return 14.0 if len(arrival.stub) == 1 else 6.0 + text.width(arrival.stub, SIZE)
+
+
 def _sideways(parts: Parts) -> Station:
     w, h = parts.glyph
     gap = _gap(parts)
@@ -158,7 +163,7 @@ def _sideways(parts: Parts) -> Station:
         if row.arrival.cut:
             x -= 36
         if row.arrival.stub:
-            x -= 30
+            x -= 16 + ellipsis_width(row.arrival)
         left = max(left, -x + 4)
     right, start = w / 2, w / 2 + 10 + (6 if parts.saved_output else 0)
     top, bottom = h / 2 + 4, h / 2 + 4
@@ -239,6 +244,7 @@ def _downwards(parts: Parts) -> Station:
                 SPREAD if len(rows) <= 12 else 16.0,
                 beside + 10 + max((t.width for t in row.arrival.tags), default=0.0) / 2,
                 pills + 6 if pills else 0.0,
+                ellipsis_width(before) if before.stub else 0.0,
             )
         row.port = at
     middle = (rows[0].port + rows[-1].port) / 2 if rows else 0.0
@@ -261,6 +267,7 @@ def _downwards(parts: Parts) -> Station:
             y -= 2
         if row.arrival.cut or row.arrival.stub:
             y -= 32
+            right = max(right, row.port + ellipsis_width(row.arrival))
         left, right = max(left, -row.port + 6), max(right, row.port + 6)
         top = max(top, -y + 4)
     out = Station(parts, rows, Point(0, 0), Point(0, 0), "start")

@@ -16,7 +16,7 @@ from tensorviz.views.palette import Tokens
 from tensorviz.views.palette import palette as tokens_of
 from tensorviz.views.parts import tags
 from tensorviz.views.scene import near
-from tensorviz.views.state import State, check_step, focus_at, state_at
+from tensorviz.views.state import State, check_step, focus_at, sender_at, state_at
 from tensorviz.views.summary import spelled
 from tensorviz.views.text import cut, visible
 
@@ -52,8 +52,8 @@ def to_dot(
     check_values("to_dot", title=title, max_nodes=max_nodes)
     nodes: Sequence[TraceNode] = trace.nodes
     if len(nodes) > max_nodes:
-        focus = focus_at(trace, step)
-        kept = near(nodes, focus if focus is not None else trace.roots[-1] if trace.roots else len(nodes) - 1, max_nodes)
+        starts = [i for i in (focus_at(trace, step), sender_at(trace, step)) if i is not None]
+        kept = near(nodes, starts or [trace.roots[-1] if trace.roots else len(nodes) - 1], max_nodes)
         nodes = [nodes[i] for i in kept]
     shown = frozenset(n.id for n in nodes)
     tokens, now = tokens_of(palette, "to_dot"), state_at(trace, step, shown)

@@ -24,6 +24,7 @@ from tensorviz.views.parts import Parts, parts
 from tensorviz.views.picture import Composer
 from tensorviz.views.scale import scale_of
 from tensorviz.views.scene import scene
+from tensorviz.views.state import focus_at, sender_at
 from tensorviz.views.stops import stops
 
 MOST_FRAMES = 60
@@ -88,7 +89,7 @@ def film(
     """The document; see :func:`tensorviz.views.svg.to_svg`."""
     paint = Still(tokens)
     pen = Pen(paint, scale_of(trace))
-    drawn = scene(trace, focus=trace.data.steps[chosen[-1]].node, most=min(max_nodes, MOST_NODES))
+    drawn = scene(trace, focus=focus_at(trace, chosen[-1]), sender=sender_at(trace, chosen[-1]), most=min(max_nodes, MOST_NODES))
     composer = Composer(trace, paint, pen.scale, drawn, [_bare(p) for p in parts(trace, drawn)], direction)
     composer.place(engine, timeout)
     picture_width, picture_height = composer.size

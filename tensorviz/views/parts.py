@@ -55,8 +55,8 @@ class Arrival:
     share: Content | None = None
     """The share's own label, where its target is a fork."""
     cut: bool = False
-    stub: bool = False
-    """The operand is not drawn."""
+    stub: str = ""
+    """What stands where the wire begins, if its operand is not drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def parts(trace: Trace, scene: Scene) -> list[Parts]:
     ]
 
 
-def _arrivals(trace: Trace, item: Item, wires: Sequence[Wire], stubs: Sequence[str], shares: dict[str, Share]) -> list[Arrival]:
+def _arrivals(trace: Trace, item: Item, wires: Sequence[Wire], stubs: Sequence[Sequence[str]], shares: dict[str, Share]) -> list[Arrival]:
     found = []
     for wire in wires:
         if wire.cut:
@@ -125,7 +125,7 @@ def _arrivals(trace: Trace, item: Item, wires: Sequence[Wire], stubs: Sequence[s
             several = share is not None and len(trace.nodes[share.target].shares) > 1
             content = Content(label([share.value], True), (share.value,)) if share is not None and several else None
             found.append(Arrival(use, tags(share) if share is not None else (), content))
-    found += [Arrival(use, stub=True) for use in stubs]
+    found += [Arrival(uses[0], stub=f"… {fmt.count(len(uses))} more" if len(uses) > 1 else "…") for uses in stubs]
     return sorted(found, key=lambda arrival: _order(arrival.use))
 
 

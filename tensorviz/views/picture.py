@@ -57,7 +57,7 @@ def compose(
     timeout: float = 20.0,
 ) -> Picture:
     """Draw ``trace`` after ``step`` (None: after the whole pass, nothing active)."""
-    drawn = scene(trace, focus=state.focus_at(trace, step), most=most, hard=hard)
+    drawn = scene(trace, focus=state.focus_at(trace, step), sender=state.sender_at(trace, step), most=most, hard=hard)
     composer = Composer(trace, paint, scale, drawn, parts(trace, drawn), direction)
     composer.place(engine, timeout)
     return composer.draw(next(composer.states([step])))

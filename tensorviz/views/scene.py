@@ -21,6 +21,8 @@ SHORTEST_FOLD = 3
 NEIGHBOURS = 40
 """Items of a neighbourhood: what is one place in a large graph should be readable without scrolling for minutes."""
 MOST_FOLLOWED = 4
+MOST_STUBS = 6
+"""Wires of one item that come from what is not drawn: thousands, as of a long ``stack``, would be a wall."""
 
 
 @dataclass(slots=True)
@@ -52,8 +54,8 @@ class Scene:
 
     items: list[Item]
     wires: list[Wire]
-    stubs: dict[str, list[str]]
-    """Per item: uses whose operand is not drawn."""
+    stubs: dict[str, list[tuple[str, ...]]]
+    """Per item: uses whose operand is not drawn, each by itself while they are few; the rest share the last place."""
     left_out: int
     owner: dict[int, str] = field(default_factory=dict)
     """Per node id the key of the item that shows it."""
@@ -63,10 +65,10 @@ class Scene:
         return f"… {counted(self.left_out, 'more node')} not drawn" if self.left_out else None
 
 
-def scene(trace: Trace, *, focus: int | None = None, most: int = MOST_NODES, hard: int | None = None) -> Scene:
+def scene(trace: Trace, *, focus: int | None = None, sender: int | None = None, most: int = MOST_NODES, hard: int | None = None) -> Scene:
     """What to draw of ``trace`` when about ``most`` items may be seen.
 
-    ``focus`` is the node that the picture is about (the last root if not given). Scopes collapse as far as needed, from the innermost outwards; then
+    ``focus`` is the node that the picture is about (the last root if not given), ``sender`` the one whose share it is about to get. Scopes collapse as far as needed, from the innermost outwards; then
     chains of operands with a single use fold; if more than ``hard`` items are left, the neighbourhood of the focus is kept.
     """
     nodes = trace.nodes
@@ -76,20 +78,23 @@ def scene(trace: Trace, *, focus: int | None = None, most: int = MOST_NODES, har
     owner = {n.id: f"n{n.id}" for n in nodes}
     labels: Labels = {}
     if len(nodes) > most:
-        _collapse(nodes, owner, labels, given, most)
+        _collapse(nodes, owner, labels, given, sender, most)
     if len(set(owner.values())) > most:
         _fold(nodes, owner, labels, {focus, *trace.roots}, focus)
     built = _build(trace, owner, labels)
     limit = hard if hard is not None else most
     if len(built.items) > limit:
-        built = _nearest(built, owner.get(focus, built.items[-1].key), min(most, NEIGHBOURS))
+        # What is used all over is no way to its consumers, so the one that sends to it now is a start of its own.
+        starts = [owner[i] for i in (focus, sender) if i in owner] or [built.items[-1].key]
+        built = _nearest(built, starts, min(most, NEIGHBOURS))
     return built
 
 
-def _collapse(nodes: tuple[TraceNode, ...], owner: dict[int, str], labels: Labels, focus: int | None, most: int) -> None:
+def _collapse(nodes: tuple[TraceNode, ...], owner: dict[int, str], labels: Labels, focus: int | None, sender: int | None, most: int) -> None:
     """Give every node of a scope to that scope, at the greatest depth that leaves at most ``most`` items.
 
-    The scope of ``focus`` stays open if there is room for it; otherwise the node itself does, with its operands and its consumers.
+    The scope of ``focus`` stays open if there is room for it; otherwise the node itself does, with its operands and those of its consumers that are
+    few or that send to it now.
     """
     parts = {n.id: tuple(n.scope.split("/")) for n in nodes if n.scope}
     if not parts:
@@ -103,7 +108,10 @@ def _collapse(nodes: tuple[TraceNode, ...], owner: dict[int, str], labels: Label
         sizes[name] = sizes.get(name, 0) + 1
     seen = len(sizes) + len(nodes) - len(home)
     around = home.get(focus, "") if focus is not None else ""
-    near = {focus, *nodes[focus].inputs, *(n.id for n in nodes if focus in n.inputs)} if focus is not None else set()
+    near: set[int] = set()
+    if focus is not None:
+        users = [n.id for n in nodes if focus in n.inputs]
+        near = {focus, *nodes[focus].inputs, *(users if len(users) <= MOST_FOLLOWED else [u for u in users if u == sender])}
     for i, name in home.items():
         if sizes[name] == 1 or (name == around and seen + sizes[name] <= most) or i in near:
             continue
@@ -211,13 +219,13 @@ def _around(start: str, into: dict[str, list[str]], out: dict[str, list[str]], f
     return found
 
 
-def near(nodes: Sequence[TraceNode], start: int, most: int) -> list[int]:
-    """The ``most`` nodes nearest to one, in forward order; operands before consumers at equal distance, and no way through what is used all over."""
+def near(nodes: Sequence[TraceNode], starts: Sequence[int], most: int) -> list[int]:
+    """The ``most`` nodes nearest to some, in forward order; operands before consumers at equal distance, and no way through what is used all over."""
     users: list[list[int]] = [[] for _ in nodes]
     for n in nodes:
         for i in n.inputs:
             users[i].append(n.id)
-    kept, queue = {start}, deque([start])
+    kept, queue = set(starts), deque(dict.fromkeys(starts))
     while queue and len(kept) < most:
         i = queue.popleft()
         for other in (*nodes[i].inputs, *(users[i] if len(users[i]) <= MOST_FOLLOWED else ())):
@@ -227,8 +235,8 @@ def near(nodes: Sequence[TraceNode], start: int, most: int) -> list[int]:
     return sorted(kept)
 
 
-def _nearest(scene: Scene, start: str, most: int) -> Scene:
-    """The ``most`` items nearest to ``start``, operands before consumers at equal distance.
+def _nearest(scene: Scene, starts: Sequence[str], most: int) -> Scene:
+    """The ``most`` items nearest to ``starts``, operands before consumers at equal distance.
 
     A constant or a parameter that is used all over is no way from one place to another, so its consumers are not followed.
     """
@@ -240,16 +248,23 @@ def _nearest(scene: Scene, start: str, most: int) -> Scene:
     for key, heads in ahead.items():
         if len(heads) <= MOST_FOLLOWED:
             beside.setdefault(key, []).extend(heads)
-    kept, queue = {start}, deque([start])
+    kept, queue = set(starts), deque(dict.fromkeys(starts))
     while queue and len(kept) < most:
         for other in beside.get(queue.popleft(), ()):
             if other not in kept and len(kept) < most:
                 kept.add(other)
                 queue.append(other)
     items = [i for i in scene.items if i.key in kept]
-    stubs: dict[str, list[str]] = {}
+    loose: dict[str, list[str]] = {}
     for wire in scene.wires:
         if wire.head in kept and wire.tail not in kept and wire.uses:
-            stubs.setdefault(wire.head, []).append(wire.uses[0])
+            loose.setdefault(wire.head, []).append(wire.uses[0])
+    stubs = {key: _stubs(uses) for key, uses in loose.items()}
     left_out = sum(len(i.members) for i in scene.items if i.key not in kept)
     return Scene(items, [w for w in scene.wires if w.head in kept and w.tail in kept], stubs, left_out, scene.owner)
+
+
+def _stubs(uses: list[str]) -> list[tuple[str, ...]]:
+    if len(uses) <= MOST_STUBS:
+        return [(use,) for use in uses]
+    return [*((use,) for use in uses[: MOST_STUBS - 1]), tuple(uses[MOST_STUBS - 1 :])]

@@ -61,6 +61,12 @@ def focus_at(trace: Trace, step: int | None) -> int | None:
     return trace.data.steps[step].node if step is not None and step >= 0 else None
 
 
+def sender_at(trace: Trace, step: int | None) -> int | None:
+    """The node whose share the step is about; None where it is about none."""
+    share = trace.data.steps[step].share if step is not None and step >= 0 else None
+    return None if share is None else share.consumer
+
+
 def state_at(trace: Trace, step: int | None = None, only: Collection[int] | None = None) -> State:
     """The state after steps 0 to ``step``; with None after all of them, and then nothing is active.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tensorviz.views import curves, state
-from tensorviz.views.boxes import Row, Station, outline
+from tensorviz.views.boxes import Row, Station, ellipsis_width, outline
 from tensorviz.views.curves import number as n
 from tensorviz.views.labels import SIZE
 from tensorviz.views.layout import Box, Layout, Point
@@ -140,7 +140,8 @@ class Wiring:
         use = row.arrival.use
         how = self.now.edges.get(use, "idle")
         if self.direction == "LR":
-            start, word = Point(to.x - s.left + 16, to.y + row.port), Point(to.x - s.left + 2, to.y + row.port + 4)
+            word = Point(to.x - s.left + 2, to.y + row.port + 4)
+            start = Point(word.x + ellipsis_width(row.arrival), to.y + row.port)
             turn = Point(to.x + row.turn, start.y)
         else:
             start, word = Point(to.x + row.port, to.y - s.top + 16), Point(to.x + row.port - 5, to.y - s.top + 10)
@@ -150,7 +151,7 @@ class Wiring:
         if abs(turn.x - meet.x) > 0.5 or abs(turn.y - meet.y) > 0.5:
             path += curves.swing(turn, meet, self.direction)
         out = [
-            self.pen.text(word.x, word.y, "…", "dims", SIZE),
+            self.pen.text(word.x, word.y, row.arrival.stub, "dims", SIZE),
             self.pen.path(curves.path_text(path), "wire"),
             self.pen.path(curves.arrow(meet, self.flow, *HEAD), "head"),
         ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from tensorviz.arguments import one_of
 from tensorviz.errors import OptionError
 from tensorviz.trace import Trace
@@ -35,11 +37,11 @@ def valid(name: str, value: Any, trace: Trace) -> Any:
                 raise OptionError(f"step must be an integer from 0 to {last} (a position in trace.steps), not {value!r}")
             return int(value)
         case "playing" | "presentation":
-            if not isinstance(value, bool):
+            if not isinstance(value, (bool, np.bool_)):
                 raise OptionError(f"{name} must be True or False, not {value!r}")
-            return value
+            return bool(value)
         case "speed":
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not SPEEDS[0] <= value <= SPEEDS[1]:
+            if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not SPEEDS[0] <= value <= SPEEDS[1]:
                 raise OptionError(f"speed must be a number from {SPEEDS[0]} to {SPEEDS[1]} (1 is a step in 0.9 s), not {value!r}")
             return float(value)
         case "granularity":

@@ -286,3 +286,12 @@ def test_the_report_can_be_had_by_node():
 def test_a_senseless_setting_is_refused_by_name(name, value):
     with pytest.raises(OptionError, match=rf"check: {name} must be a (finite )?number (above|of at least) 0, got {value}"):
         squares().check(**{name: value})
+
+
+def test_numpy_may_be_told_to_raise_and_the_check_still_judges() -> None:
+    x = tv.tensor([1e308, 1e-310, 1.0], requires_grad=True)
+    with np.errstate(all="raise"):
+        trace = tv.softmax(x).sum().backward()
+        report = trace.check()
+    assert {row.verdict for row in report.rows} <= {"ok", "nonsmooth", "undefined"}
+    assert report.rows

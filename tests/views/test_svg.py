@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tensorviz as tv
 from tensorviz.trace import Trace
 from tensorviz.views.palette import PALETTES
 from tensorviz.views.svg import skeleton, to_svg
@@ -332,6 +333,27 @@ def test_a_collapsed_scope_opens_around_the_node_of_the_step() -> None:
     svg = to_svg(trace, step=k)
     assert {str(step.node), str(step.share.consumer)} <= set(by(svg, "data-node"))  # type: ignore[union-attr]
     assert by(svg, "data-edge")[step.share.edge].attrib["data-state"] == "active"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("direction", ["LR", "TB"])
+def test_a_stack_of_thousands_has_few_wires_from_what_is_not_drawn_and_counts_the_rest(direction: str) -> None:
+    trace = tv.stack([tv.tensor(float(i), requires_grad=True) for i in range(3_000)]).sum().backward()
+    svg = to_svg(trace, direction=direction)
+    assert svg.count("tv-stub") == 6
+    assert any(re.fullmatch("… 2,9.. more", t) for t in texts(svg))
+    assert len(svg) < 100_000
+
+
+def test_the_op_that_sends_is_drawn_beside_a_parameter_that_is_used_all_over() -> None:
+    w = tv.tensor(0.5, requires_grad=True, name="w")
+    parts = [np.tanh(w * float(i)) for i in range(300)]
+    trace = tv.stack(parts).sum().backward()
+    step = [k for k, s in enumerate(trace.steps) if s.kind == "accumulate" and s.node == trace.node(w).id][150]
+    share = trace.steps[step].share
+    assert share is not None
+    for svg in (to_svg(trace, step=step), to_svg(trace, steps=[step])):
+        assert re.search(f'data-edge="{share.edge}" data-state="active"', svg)
+    assert f"n{share.target} -> n{share.consumer}" in trace.to_dot(step=step)
 
 
 def test_what_is_neither_scope_nor_chain_is_cut_to_a_neighbourhood_and_the_rest_is_counted() -> None:

@@ -21,7 +21,8 @@ def test_options_and_traits_are_the_documented_ones():
     s = Stepper(broadcast(), step=3, speed=2, granularity="share", selected="b", breakpoints=["fork", "X"], theme="dark")
     assert (s.step, s.playing, s.speed, s.granularity, s.selected, s.breakpoints, s.theme) == (3, False, 2.0, "share", 1, ["fork", 0], "dark")
     s.step = np.int64(4)
-    assert type(s.step) is int
+    s.speed, s.presentation = np.float32(0.5), np.True_
+    assert (type(s.step), type(s.speed), type(s.presentation)) == (int, float, bool)
     s.close()
 
 

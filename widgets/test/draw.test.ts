@@ -81,7 +81,15 @@ describe("the tree of groups", () => {
     expect(ids).toContain(499);
     expect(ids).toContain(501);
     expect(ids.length).toBe(18);
-    expect([...stubs.values()]).toEqual([[`${ids[0]}:0`]]);
+    expect([...stubs.values()]).toEqual([[[`${ids[0]}:0`]]]);
+  });
+
+  it("gives the operands of a long stack few places, and lets the rest share the last", () => {
+    const leaves = Array.from({ length: 5000 }, (): [number[], string] => [[], ""]);
+    const rec = record([...leaves, [leaves.map((_, i) => i), ""]]);
+    const uses = [...new Tree(rec).near([5000]).stubs.values()][0]!;
+    expect(uses.length).toBe(6);
+    expect(uses.flat().length).toBe(5000 - 17);
   });
 });
 

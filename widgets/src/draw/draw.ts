@@ -58,7 +58,7 @@ export function draw(rec: Recording, steps: Steps, scene: Scene): Drawing {
   const { roots } = rec.header;
   const taken = new Set(scene.wires.map((wire) => wire.tail));
   const into = scene.items.map((_, i): Row[] =>
-    (scene.stubs.get(i) ?? []).map((use) => ({ uses: [use], stub: true, port: 0, turn: 0, meet: [0, 0] })),
+    (scene.stubs.get(i) ?? []).map((uses) => ({ uses, stub: true, port: 0, turn: 0, meet: [0, 0] })),
   );
   const rowOf = scene.wires.map((wire) => {
     const row: Row = { uses: wire.uses, stub: false, port: 0, turn: 0, meet: [0, 0] };
@@ -245,7 +245,7 @@ function station(rec: Recording, steps: Steps, item: Item, root: boolean, taken:
         ),
       );
     }
-    if (row.stub) x -= 30;
+    if (row.stub) x -= 16 + ahead(row);
     left = Math.max(left, -x + 4);
   });
   if (rows.length) below = Math.max(below, (rows.at(-1)?.port ?? 0) + 8);
@@ -436,17 +436,25 @@ function spans(ids: readonly number[]): string {
   return found.map(([a, b]) => (a === b ? a : `${a}-${b}`)).join(" ");
 }
 
+const rest = ({ uses }: Row) => (uses.length > 1 ? `… ${count(uses.length)} more` : "…");
+/** Room for what stands at the beginning of a wire whose operand is not drawn. */
+const ahead = (row: Row) => (row.uses.length > 1 ? 6 + wide(rest(row), 14) : 14);
+
 /** The last pieces of wires whose operands are not drawn, each after an ellipsis. */
 function stubs(t: Station, x: number, y: number): SVGElement[] {
   return t.rows
     .filter((row) => row.stub)
     .map((row) => {
       const knots: Point[] = [
-        [x - t.left + 16, y + row.port],
+        [x - t.left + 2 + ahead(row), y + row.port],
         [x + row.turn, y + row.port],
         [x + row.meet[0], y + row.meet[1]],
       ];
-      const dots = s("text", { class: "tv-dims", "font-size": 14, x: f(x - t.left + 2), y: f(y + row.port + 4) }, "…");
+      const dots = s(
+        "text",
+        { class: "tv-dims", "font-size": 14, x: f(x - t.left + 2), y: f(y + row.port + 4) },
+        rest(row),
+      );
       const wire = { class: "tv-edge tv-stub", "data-edge": row.uses[0], "data-state": "idle" };
       return s("g", wire, dots, ...strands(knots));
     });

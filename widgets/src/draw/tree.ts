@@ -7,6 +7,7 @@ export const LIMIT = 400; // items above which opening one group closes the one 
 const CROWD = 60; // parts of one group above which they are cut into stretches
 const STRETCHES = 16; // and into how many
 const NEAR = 18; // nodes of a neighbourhood
+const STUBS = 6; // wires of one node that come from what is not drawn: the rest share the last place
 const FOLLOWED = 4; // a value with more uses than this is no way from one place to another
 
 /** A scope, or a stretch of consecutive nodes where there are too many to be drawn. */
@@ -36,8 +37,8 @@ export interface Wire {
 export interface Scene {
   readonly items: Item[];
   readonly wires: Wire[];
-  /** Uses whose operand is not drawn, by the position of the item that takes it. */
-  readonly stubs: Map<number, string[]>;
+  /** Uses whose operand is not drawn, by the position of the item that takes it; each by itself while they are few. */
+  readonly stubs: Map<number, string[][]>;
   /** Per node the position of the item that shows it; -1 where it is not drawn. */
   readonly owner: Int32Array;
 }
@@ -181,9 +182,9 @@ export class Tree {
     return to - from <= FOLLOWED ? [...this.uses.consumer.subarray(from, to)] : [];
   }
 
-  private wires(items: Item[], owner: Int32Array): { wires: Wire[]; stubs: Map<number, string[]> } {
+  private wires(items: Item[], owner: Int32Array): Pick<Scene, "wires" | "stubs"> {
     const wires: Wire[] = [];
-    const stubs = new Map<number, string[]>();
+    const stubs: Scene["stubs"] = new Map();
     const joint = new Map<number, Wire>();
     items.forEach((item, head) => {
       for (const id of item.group ? item.group.members : [item.node]) {
@@ -192,7 +193,11 @@ export class Tree {
           const use = `${id}:${slot}`;
           if (tail === head) return;
           if (tail < 0) {
-            if (!item.group) stubs.set(head, [...(stubs.get(head) ?? []), use]);
+            if (item.group) return;
+            const there = stubs.get(head) ?? [];
+            stubs.set(head, there);
+            if (there.length < STUBS) there.push([use]);
+            else there.at(-1)?.push(use);
             return;
           }
           if (!items[tail]?.group && !item.group) {
