@@ -9,6 +9,7 @@ import tensorviz as tv
 from tensorviz import wire
 from tensorviz.errors import RecordError
 from tensorviz.widgets.payload import payload
+from tensorviz.wire import writing
 
 
 def trace(wrong=False):
@@ -76,14 +77,14 @@ def test_a_loaded_trace_shows_its_verdicts_where_a_custom_op_could_not_be_checke
 def test_a_report_that_does_not_fit_is_refused(spoil, monkeypatch):
     first = trace()
     first.check()
-    real = wire._report
+    real = writing._report
 
     def spoilt(given, packer):
         entry = real(given, packer)
         spoil(entry)
         return entry
 
-    monkeypatch.setattr(wire, "_report", spoilt)
+    monkeypatch.setattr(writing, "_report", spoilt)
     content = wire.dumps(first)
     with pytest.raises(RecordError, match=r"its report (has|names)|does not hold a record of this format"):
         wire.loads(content)
