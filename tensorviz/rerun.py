@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorviz.arguments import mapping, shown
-from tensorviz.engine.backward import fit
-from tensorviz.engine.graph import NO_PARAMS, Node
+from tensorviz.engine.node import NO_PARAMS, Node
+from tensorviz.engine.node import node as engine_node
 from tensorviz.engine.op import REGISTRY
 from tensorviz.engine.record import optional_array, read_only, route
+from tensorviz.engine.sweep import fit
 from tensorviz.engine.unbroadcast import grown_axes, unbroadcast
 from tensorviz.errors import ReplayError, ShapeError
 from tensorviz.replay import Program, same_op
@@ -96,7 +97,8 @@ class _Rerun:
     def _add(self, n: TraceNode, op: Any, value: Any, extras: tuple[Any, ...]) -> None:
         inputs = tuple(self.nodes[i] for i in n.inputs)
         params = dict(n.params) if op is not None else NO_PARAMS
-        node = Node(op, inputs, params, value, n.requires_grad, n.requires_grad, False, n.id, None, -1, n.scope)
+        node = engine_node(op, inputs, params, value, n.requires_grad, uid=n.id)
+        node.scope = n.scope
         if extras:
             node.more().extras = extras
         self.nodes.append(node)
@@ -118,7 +120,7 @@ class _Rerun:
                 held[step.node] = step.before
         for node in reversed(self.nodes):
             g = totals.get(node.uid)
-            if node.op is None or g is None or not node.requires_grad:
+            if node.op is None or g is None or not node.needs_grad:
                 continue
             with np.errstate(all="ignore"):
                 sent = node.op.pull(node, g)

@@ -17,10 +17,11 @@ from tensorviz.checks.differences import Ruler
 from tensorviz.checks.local import check_rule
 from tensorviz.checks.run import BUDGET, blame_text, is_wrong
 from tensorviz.checks.subject import Subject, title
-from tensorviz.engine.backward import fit
-from tensorviz.engine.graph import Node, local
+from tensorviz.engine.graph import local
+from tensorviz.engine.node import Node
 from tensorviz.engine.op import REGISTRY
 from tensorviz.engine.record import Pass, route
+from tensorviz.engine.sweep import fit
 from tensorviz.errors import Breakpoint, BreakpointError, NodeLookupError, OptionError
 from tensorviz.trace import Share, Step, Trace, TraceNode, sum_axes
 

@@ -26,10 +26,10 @@ from tensorviz.checks.search import Outcome, along
 from tensorviz.checks.stale import overwritten
 from tensorviz.checks.subject import Subject, agrees, read, title
 from tensorviz.engine import tensor as tensors
-from tensorviz.engine.backward import reachable, refuse_stale, sweep
-from tensorviz.engine.graph import Node
 from tensorviz.engine.mode import enable_grad
 from tensorviz.engine.record import Pass
+from tensorviz.engine.stale import refuse_stale
+from tensorviz.engine.sweep import reachable, sweep
 from tensorviz.engine.tensor import Tensor, tensor
 from tensorviz.errors import CheckError, GraphError, RuleError
 from tensorviz.trace import Trace
@@ -257,14 +257,11 @@ class _Call:
         roots = [(o._current(), w) for o, w in zip(outputs, weights, strict=True) if isinstance(o, Tensor) and o.requires_grad]
         nodes = [n for n, _ in roots]
         seeds = [np.array(w, dtype=n.value.dtype)[()] for n, w in roots]
-        totals: dict[Node, Any] = {}
-        for node, seed in zip(nodes, seeds, strict=True):
-            totals[node] = totals[node] + seed if node in totals else seed
-        ops, _ = reachable(nodes)
+        ops, ends = reachable(nodes)
         if tensors.changes.any:
             refuse_stale(ops)
         pulled: list[tuple[Any, ...]] = []
-        sweep(ops, totals, pulled)
+        totals = dict(zip(ends, sweep(ops, list(zip(nodes, seeds, strict=True)), ends, pulled), strict=True))
         gradients = {}
         for k, leaf in leaves.items():
             total = totals.get(leaf._current())

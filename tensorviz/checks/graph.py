@@ -11,7 +11,7 @@ from tensorviz.checks.differences import Floats, Pair
 from tensorviz.checks.joint import pair_of
 from tensorviz.checks.quick import Plan
 from tensorviz.checks.stacked import Stacked
-from tensorviz.engine.graph import Node
+from tensorviz.engine.node import Node
 from tensorviz.engine.record import Pass
 from tensorviz.errors import ReplayError
 from tensorviz.replay import Program

@@ -14,7 +14,8 @@ from tensorviz.checks.quick import Plan, joined, look, plan
 from tensorviz.checks.report import Block, block, single
 from tensorviz.checks.search import Outcome, along
 from tensorviz.checks.subject import Subject, agrees, title
-from tensorviz.engine.graph import Node
+from tensorviz.engine.node import NO_PARAMS
+from tensorviz.engine.node import node as engine_node
 from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.engine.unbroadcast import can_grow, unbroadcast
 from tensorviz.trace import Share, TraceNode, sum_axes
@@ -331,14 +332,14 @@ def rule_of(
     assert node.cotangent is not None
     try:
         inputs = tuple(
-            Node(None, (), {}, value, wanted, wanted, True, -1, None, -1, "")
+            engine_node(None, (), NO_PARAMS, value, wanted)
             for wanted, value in zip(need, (v if isinstance(v, (np.generic, np.ndarray)) else np.float64(v) for v in operands), strict=True)
         )
         with np.errstate(all="ignore"):
             if result is None or op.extras:
                 result = op.run(*operands, **node.params)
             value, extras = result if op.extras else (result[()], ())
-            made = Node(op, inputs, dict(node.params), value, True, True, False, -1, None, -1, "")
+            made = engine_node(op, inputs, dict(node.params), value, True)
             if extras:
                 made.more().extras = extras
             shares = op.pull(made, given(node.cotangent)[()])

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorviz.engine.graph import NO_PARAMS, Node, frozen
+from tensorviz.engine.graph import frozen
 from tensorviz.engine.mode import enable_grad, is_grad_enabled, no_grad
+from tensorviz.engine.node import NO_PARAMS, UNSETTLED, Node, is_tensor
 from tensorviz.engine.run import apply
 from tensorviz.errors import InPlaceError
 
@@ -27,7 +28,7 @@ _FIRST_LOOK = 64
 class Alias:
     """What a Tensor shares its memory with, in NumPy's world. Here values never change: a write makes new values for all of them."""
 
-    __slots__ = ("base", "limit", "op", "params", "put", "stale", "views")
+    __slots__ = ("base", "before", "limit", "op", "params", "put", "stale", "views")
 
     def __init__(self, base: Tensor | None = None, op: Op | None = None, params: dict[str, Any] = NO_PARAMS, put: Put | None = None) -> None:
         self.base = base
@@ -36,8 +37,10 @@ class Alias:
         self.params = params
         self.put = put
         """None: NumPy makes this view read-only."""
-        self.stale: Node | None = None
-        """Its node before its base was changed; the view is taken again when it is next used."""
+        self.stale = False
+        """Its base was changed; the view is taken again when it is next used."""
+        self.before: Node | None = None
+        """What its node was before that; None: the Tensor itself, which must not be told of here, lest it keep itself alive."""
         self.views: list[weakref.ref[Tensor]] = []
         """What was taken of it."""
         self.limit = _FIRST_LOOK
@@ -52,7 +55,7 @@ def _of(t: Tensor) -> Alias:
 
 def alias_of(t: Tensor) -> Alias | None:
     """What a Tensor shares, None for most."""
-    return None if t._own is None else t._own.alias
+    return None if t.own is None else t.own.alias
 
 
 def view(op: Op, a: Any, params: dict[str, Any], put: Put | None, *, zero_d: bool = True) -> Any:
@@ -61,9 +64,9 @@ def view(op: Op, a: Any, params: dict[str, Any], put: Put | None, *, zero_d: boo
     ``zero_d``: where the result has no axes it is an array in NumPy, and not a number (which is a copy).
     """
     made = apply(op, (a,), params)
-    if not hasattr(a, "_node"):
+    if not is_tensor(a):
         return made
-    value, kept = made._node.value, a._current().value
+    value, kept = made.value, a._current().value
     if (
         value is kept  # some return their operand where there is nothing to do
         or (value.base is not None and (value.base is kept or value.base is kept.base))
@@ -96,7 +99,7 @@ def refuse_write(t: Tensor, op: Op) -> None:
             )
         base = alias.base
         node = base._current()
-        if node.op is None and node.requires_grad and is_grad_enabled():
+        if node.op is None and node.needs_grad and is_grad_enabled():
             raise InPlaceError(
                 f"in-place {op.name} on {t._what()}, which is a view of the leaf {base._what()} (taken by {alias.op.name}), and that requires a gradient: "
                 f"its recorded value would be lost. Write x = x {op.label if op.operators else op.name} ... for a new value, change a copy, made with x.copy(), or update it inside `with tv.no_grad():`"
@@ -146,15 +149,15 @@ def _outdate(t: Tensor, changed: list[Tensor]) -> None:
             v = ref()
             if v is None:
                 continue
-            if v._node is not None and not any(v is c for c in changed):
-                _of(v).stale, v._node = v._node, None
+            if v.now is not UNSETTLED and not any(v is c for c in changed):
+                found = _of(v)
+                found.stale, found.before, v.now = True, v.now, UNSETTLED
             todo.append(v)
 
 
 def taken_again(t: Tensor, alias: Alias) -> Node:
     """The node of a view whose base was changed since it was taken."""
-    old = alias.stale
-    assert old is not None
+    old: Node = t if alias.before is None else alias.before
     assert alias.op is not None
     with no_grad() if old.params.get("no_grad") else enable_grad():
         node: Node = apply(alias.op, (alias.base,), alias.params)._current()
@@ -163,5 +166,5 @@ def taken_again(t: Tensor, alias: Alias) -> Node:
             node.more().name = old.rare.name
         if old.rare.owner is not None:
             node.more().owner = old.rare.owner
-    alias.stale, t._node = None, node
+    alias.stale, alias.before, t.now = False, None, node
     return node

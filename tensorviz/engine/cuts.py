@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
 
-from tensorviz.engine.graph import Node, weak
+from tensorviz.engine.graph import weak
+from tensorviz.engine.node import Node
 
 FAR = 64
 """Nodes that are looked at behind a cut: what lies further off is found while the graph there is still alive. Cuts in a loop cost the same whatever its length."""
@@ -51,6 +52,7 @@ class Cut:
 
 def detached(node: Node, fresh: Node) -> None:
     """Note on ``fresh`` that it was cut from ``node``."""
+    node.used = True  # and so stays what it is
     fresh.params = {"cut": True}
     fresh.more().cut = Cut("detach", _behind([node]), fresh.code, fresh.lasti, weak(node))
 
@@ -76,7 +78,7 @@ def _behind(nodes: Sequence[Node]) -> tuple[Behind, ...]:
     seen = set(nodes)
     todo = list(seen)
     for n in todo:  # grows
-        if n.op is None and n.requires_grad:
+        if n.op is None and n.needs_grad:
             rare = n.rare
             name = None if rare is None else rare.name or rare.path
             found[n.uid] = Behind(n.uid, name or f"a leaf of shape {n.value.shape}", bool(name), None if rare is None else rare.owner)

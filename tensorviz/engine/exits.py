@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.graph import OURS, Node
+from tensorviz.engine.graph import OURS
+from tensorviz.engine.node import Node
 from tensorviz.engine.threads import Local
 from tensorviz.errors import InPlaceError, NoRuleError
 
@@ -93,7 +94,7 @@ _ADVICE = {
 
 def left(node: Node, recorded: bool) -> None:
     """Note that the user's own code, not NumPy's or ours, reads a value out. Under ``no_grad`` or after ``detach`` it is meant, also if it happened before."""
-    if not (recorded and node.requires_grad):
+    if not (recorded and node.needs_grad):
         if _local.exits:
             meant = set(np.ravel(node.value).tolist())
             kept = [e for e in _local.exits if e.value not in meant]

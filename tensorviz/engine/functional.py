@@ -13,12 +13,13 @@ import numpy as np
 
 from tensorviz.arguments import function
 from tensorviz.engine import trees
-from tensorviz.engine.backward import seed_numbers
-from tensorviz.engine.graph import Node, check_dtype, frozen, leaf, numbers
+from tensorviz.engine.graph import check_dtype, frozen, leaf, numbers
 from tensorviz.engine.higher import behind, pull
 from tensorviz.engine.mode import enable_grad, is_grad_enabled
+from tensorviz.engine.node import Node
 from tensorviz.engine.op import REGISTRY, Op, apply
-from tensorviz.engine.tensor import Tensor
+from tensorviz.engine.seeds import seed_numbers
+from tensorviz.engine.tensor import Tensor, handle
 from tensorviz.engine.threads import Local
 from tensorviz.errors import DTypeError, GraphError, IndexingError, SeedError, ShapeError
 
@@ -67,7 +68,7 @@ class _Run:
         for n, argument in zip(self.argnums, self.given, strict=True):
             name = names[n] if n < len(names) and not isinstance(argument, (list, tuple, dict)) else None
             made += [self._variable(x, n, name) for x in trees.leaves(argument)]
-        self.variables = [t._current() for t in made]
+        self.variables = [t._kept() for t in made]
         self.hidden = {v for v in self.variables if v.op is None}
         """Leaves that the caller cannot know: a result that depends on nothing else depends on nothing."""
         filled = trees.refilled(self.given, made)
@@ -92,7 +93,7 @@ class _Run:
         if isinstance(x, Tensor) and x.requires_grad and self.outer:
             made: Tensor = apply(REGISTRY["argument"], (x,), {})
         else:
-            made = Tensor(leaf(frozen(value) if isinstance(value, np.ndarray) and not isinstance(x, Tensor) else value, requires_grad=True))
+            made = handle(leaf(frozen(value) if isinstance(value, np.ndarray) and not isinstance(x, Tensor) else value, requires_grad=True))
         if name is not None:
             made.name = name
         return made
@@ -121,7 +122,7 @@ class _Run:
             return array[()] if array.ndim == 0 else array
         if self.outer and any(n.op is None and n not in self.hidden for n in reached):
             return value
-        return Tensor(leaf(frozen(np.array(value))))
+        return handle(leaf(frozen(np.array(value))))
 
     def out_handed_out(self) -> Any:
         """The function's own result, in the form of its inputs."""
@@ -159,7 +160,7 @@ def _root(what: str, y: Any) -> Tensor:
             UserWarning,
             stacklevel=4,
         )
-        return Tensor(leaf(frozen(value if value.dtype.kind == "f" else value.astype(float))))
+        return handle(leaf(frozen(value if value.dtype.kind == "f" else value.astype(float))))
     if y.dtype.kind != "f":
         raise DTypeError(f"{what}: the function returned dtype {y.dtype}, which has no gradient; only floats have")
     return y
@@ -282,10 +283,10 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **kwargs: Any) -> tu
     primals, tangents = _as_tuple(primals), _as_tuple(tangents)
     run = _Run("jvp", f, primals, range(len(primals)), kwargs)
     directions = [
-        _seed("jvp's tangent", t, x) for t, x in zip(_matching("jvp's tangents", tangents, primals), [Tensor(v) for v in run.variables], strict=True)
+        _seed("jvp's tangent", t, x) for t, x in zip(_matching("jvp's tangents", tangents, primals), [handle(v) for v in run.variables], strict=True)
     ]
     # ones, as any cotangent would do: the second pass differentiates what is linear in it
-    cotangents = [Tensor(leaf(frozen(np.ones(y.shape, y.dtype)), requires_grad=True)) for y in run.roots]
+    cotangents = [handle(leaf(frozen(np.ones(y.shape, y.dtype)), requires_grad=True)) for y in run.roots]
     gradients = run.pull(cotangents, recorded=True)
     pairs = [(g._current(), t) for g, t in zip(gradients, directions, strict=True) if isinstance(g, Tensor) and g.requires_grad]
     with enable_grad():

@@ -1,138 +1,32 @@
-"""The recorded graph: nodes, and where in the user's code they were made. Knows no op."""
+"""Leaves and constants of the recorded graph, and which code is the user's. Knows no op."""
 
 from __future__ import annotations
 
-import itertools
 import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from operator import itemgetter
-from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import Any
 
 import numpy as np
 
 from tensorviz.arguments import shown
-from tensorviz.engine.mode import current
+from tensorviz.engine.mode import Place, current
+from tensorviz.engine.node import NO_PARAMS, Node, is_tensor, new_uid, node, number
 from tensorviz.engine.threads import Local
 from tensorviz.errors import DTypeError
-
-if TYPE_CHECKING:
-    from tensorviz.engine.cuts import Cut
-    from tensorviz.engine.op import Op
-    from tensorviz.engine.run import Plan
-
-uids = itertools.count(1)
-"""Numbers nodes in the order in which they are made, so that the order of the graph needs no search."""
-new_uid: Callable[[], int] = uids.__next__
 
 
 class _Local(Local):
     def __init__(self) -> None:
         self.watchers: tuple[Any, ...] = ()
-        """Who looks at every rule of a live backward pass of this thread; see :func:`tensorviz.engine.backward.sweep_watched`."""
+        """Who looks at every rule of a live backward pass of this thread; see :func:`tensorviz.engine.sweep.sweep`."""
         self.arrays: deque[tuple[int, Callable[[], Node | None]]] = deque(maxlen=4096)
         """The latest constants made from arrays of the user's, oldest first: by uid, without keeping them."""
 
 
 local = _Local()
-
-
-class Rare:
-    """What few nodes have; kept apart so that the common node stays small."""
-
-    __slots__ = ("changed", "cut", "extras", "name", "original", "owner", "path", "renamed")
-
-    def __init__(self) -> None:
-        self.name: str | None = None
-        self.renamed: list[tuple[int, str | None]] = []
-        """The names it had before, each with the number up to which it held (numbers are those of nodes and passes)."""
-        self.extras: tuple[Any, ...] = ()
-        self.changed: Changed | None = None
-        self.owner: Callable[[], Any] | None = None
-        self.cut: Cut | None = None
-        self.original: Any = None
-        self.path: str | None = None
-        """For a parameter or buffer: where it stands in its module, ``"0.weight"`` (empty while it stands in none)."""
-
-
-class Changed:
-    """An in-place op that replaced a node's value for its Tensor: who did it, and where."""
-
-    __slots__ = ("by", "code", "lasti", "op")
-
-    def __init__(self, op: str, by: int, code: CodeType | None, lasti: int) -> None:
-        self.op, self.by, self.code, self.lasti = op, by, code, lasti
-
-
-class Node:
-    """One value: a leaf or constant (``op`` is None) or the result of one op. Its value never changes.
-
-    The hot path makes nodes with ``Node.__new__`` and plain stores, a third of the cost of a call with eleven arguments; it sets every slot.
-    """
-
-    __slots__ = ("__weakref__", "code", "inputs", "lasti", "params", "plan", "rare", "requires_grad", "same", "scope", "tracked", "uid", "value")
-
-    def __init__(
-        self,
-        op: Op | None,
-        inputs: tuple[Node, ...],
-        params: dict[str, Any],
-        value: Any,
-        requires_grad: bool,
-        tracked: bool,
-        same: bool,
-        uid: int,
-        code: CodeType | None,
-        lasti: int,
-        scope: str,
-    ) -> None:
-        self.plan: Plan | None = None if op is None else op.plan
-        """What the engine needs of its op, None for a leaf or constant. All plans are of one class: looking something up on ops, each a class of its own, is slow."""
-        self.inputs = inputs
-        self.params = params
-        self.value = value
-        self.requires_grad = requires_grad
-        self.tracked = tracked
-        """It depends on something that requires a gradient, though it may carry none itself (a comparison)."""
-        self.same = same
-        """Shares need no look: they are not huge, and come in the operands' shapes and dtypes."""
-        self.uid = uid
-        self.code = code
-        self.lasti = lasti
-        self.scope = scope
-        self.rare: Rare | None = None
-
-    @property
-    def op(self) -> Op | None:
-        """What it is the result of."""
-        return None if self.plan is None else self.plan.op
-
-    def more(self) -> Rare:
-        """The rare part, made on demand."""
-        if self.rare is None:
-            self.rare = Rare()
-        return self.rare
-
-    @property
-    def name(self) -> str | None:
-        return None if self.rare is None else self.rare.name
-
-    def name_at(self, number: int) -> str | None:
-        """The name that it had when ``number`` was drawn: a record keeps its names, whenever it is first looked at."""
-        if self.rare is None:
-            return None
-        if not self.rare.renamed:
-            return self.rare.name
-        from bisect import bisect_right
-
-        at = bisect_right(self.rare.renamed, number, key=itemgetter(0))
-        return self.rare.renamed[at][1] if at < len(self.rare.renamed) else self.rare.name
-
-    @property
-    def extras(self) -> tuple[Any, ...]:
-        return () if self.rare is None else self.rare.extras
 
 
 class Again:
@@ -144,8 +38,6 @@ class Again:
         self.value = value
         """Its sum over the axes that the operand grew, if it grew any."""
 
-
-NO_PARAMS: dict[str, Any] = {}
 
 HUGE = 10_000
 """Elements beyond which a record does not keep a share but makes it again when it is looked at: 80 kB in float64."""
@@ -181,7 +73,7 @@ def leaf(value: Any, *, requires_grad: bool = False, uid: int | None = None, dep
     """A node without inputs, made at the user's current line."""
     frame = user_frame(depth)
     code, lasti = (frame.f_code, frame.f_lasti) if frame is not None else (None, -1)
-    return Node(None, (), NO_PARAMS, value, requires_grad, requires_grad, True, new_uid() if uid is None else uid, code, lasti, current().scope)
+    return node(None, (), NO_PARAMS, value, requires_grad, uid=new_uid() if uid is None else uid, place=Place(code, current().scope), lasti=lasti)
 
 
 def frozen(array: np.ndarray[Any, Any]) -> Any:
@@ -202,27 +94,17 @@ def constant(value: Any, like: Any = None) -> Node:
     if kind in _WEAK:
         if NUMPY_1 and kind is float and like is not None and like.dtype.kind == "f" and np.isfinite(value) and abs(value) > np.finfo(like.dtype).max:
             value = like.dtype.type(value)  # NumPy 1 would widen the dtype to hold it; otherwise a number is weak there, too
-        node: Node = object.__new__(Node)
-        node.plan = node.code = node.rare = None
-        node.inputs = ()
-        node.params = NO_PARAMS
-        node.value = value
-        node.requires_grad = node.tracked = False
-        node.same = True
-        node.uid = new_uid()
-        node.lasti = -1
-        node.scope = ""
-        return node
+        return number(value)
     if isinstance(value, np.generic):
         check_dtype(value.dtype)
-        return Node(None, (), NO_PARAMS, value, False, False, True, new_uid(), None, -1, "")
+        return node(None, (), NO_PARAMS, value, False, uid=new_uid())
     array = numbers(value)
     check_dtype(array.dtype, like=value)
-    node = Node(None, (), NO_PARAMS, frozen(array), False, False, True, new_uid(), None, -1, "")
+    made = node(None, (), NO_PARAMS, frozen(array), False, uid=new_uid())
     if isinstance(value, np.ndarray):
-        node.more().original = value
-        local.arrays.append((node.uid, weak(node)))
-    return node
+        made.more().original = value
+        local.arrays.append((made.uid, weak(made)))
+    return made
 
 
 _APART = 16
@@ -271,7 +153,7 @@ def numbers(value: Any, where: str = "an operand") -> np.ndarray[Any, Any]:
 
 def holds_tensor(value: Any) -> bool:
     """Whether a nested list has a Tensor inside, which NumPy would turn into numbers without asking it."""
-    return any(holds_tensor(part) if isinstance(part, (list, tuple)) else hasattr(part, "_node") for part in value)
+    return any(holds_tensor(part) if isinstance(part, (list, tuple)) else is_tensor(part) for part in value)
 
 
 _NOTHING = object()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any
@@ -10,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine import tensor as tensors
-from tensorviz.engine.backward import describe, refuse_stale, sweep
-from tensorviz.engine.graph import Node
+from tensorviz.engine.garbage import Uncollected
+from tensorviz.engine.node import Node
 from tensorviz.engine.op import forward_of
-from tensorviz.engine.tensor import Tensor
+from tensorviz.engine.stale import refuse_stale
+from tensorviz.engine.sweep import describe, sweep
+from tensorviz.engine.tensor import Tensor, handle
 from tensorviz.engine.unbroadcast import can_grow, unbroadcast
 from tensorviz.errors import RuleError
 
@@ -26,27 +27,20 @@ def pull(roots: Sequence[Node], seeds: Sequence[Any], variables: Sequence[Node],
     ops = between(roots, variables)
     if tensors.changes.any:
         refuse_stale(ops)
-    totals: dict[Node, Any] = {}
-    for node, seed in zip(roots, seeds, strict=True):
-        totals[node] = totals[node] + seed if node in totals else seed
-    paused = gc.isenabled()
-    if paused:
-        gc.disable()
-    try:
-        if recorded:
-            _sweep_recorded(ops, totals)
-        else:
-            sweep(ops, totals, None)
-    finally:
-        if paused:
-            gc.enable()
-    return [totals.get(v) for v in variables]
+    given = list(zip(roots, seeds, strict=True))
+    if recorded:
+        with Uncollected():
+            totals = _sweep_recorded(ops, given)
+        return [totals.get(v) for v in variables]
+    # what lies beside the paths gets shares, too
+    beside = {n for node in ops for n in node.inputs}.union(roots).difference(variables)
+    return sweep(ops, given, [*variables, *beside], None)[: len(variables)]
 
 
 def between(roots: Iterable[Node], variables: Iterable[Node]) -> list[Node]:
     """The results, newest first, that lie on a path from a variable to a root."""
     ends = set(variables)
-    seen = {r for r in roots if r.requires_grad and r not in ends}
+    seen = {r for r in roots if r.needs_grad and r not in ends}
     stack = list(seen)
     found = []
     while stack:
@@ -55,7 +49,7 @@ def between(roots: Iterable[Node], variables: Iterable[Node]) -> list[Node]:
             continue
         found.append(node)
         for n in node.inputs:
-            if n.requires_grad and n not in seen and n not in ends:
+            if n.needs_grad and n not in seen and n not in ends:
                 seen.add(n)
                 stack.append(n)
     found.sort(key=attrgetter("uid"))
@@ -74,13 +68,17 @@ def behind(value: Any) -> set[Node]:
     stack = list(seen)
     while stack:
         for n in stack.pop().inputs:
-            if n.requires_grad and n not in seen:
+            if n.needs_grad and n not in seen:
                 seen.add(n)
                 stack.append(n)
     return seen
 
 
-def _sweep_recorded(ops: Sequence[Node], totals: dict[Node, Any]) -> None:
+def _sweep_recorded(ops: Sequence[Node], given: Sequence[tuple[Node, Any]]) -> dict[Node, Any]:
+    """What the nodes receive when the rules run on Tensors."""
+    totals: dict[Node, Any] = {}
+    for node, seed in given:
+        totals[node] = totals[node] + seed if node in totals else seed
     for node in ops:
         g = totals.get(node)
         if g is None:
@@ -93,14 +91,15 @@ def _sweep_recorded(ops: Sequence[Node], totals: dict[Node, Any]) -> None:
             error.add_note(f"raised by the backward rule of {describe(node)}, run on Tensors for a higher derivative")
             raise
         for slot, (inp, share) in enumerate(zip(node.inputs, shares, strict=True)):
-            if share is not None and inp.requires_grad:
+            if share is not None and inp.needs_grad:
                 share = _fit(node, slot, share)
                 totals[inp] = totals[inp] + share if inp in totals else share
+    return totals
 
 
 def _wrap(node: Node) -> Any:
     """A node as a Tensor; a Python scalar as itself, so that it stays weak."""
-    return node.value if type(node.value) in (int, float, bool) else Tensor(node)
+    return node.value if type(node.value) in (int, float, bool) else handle(node)
 
 
 def _extras(node: Node) -> tuple[Any, ...]:

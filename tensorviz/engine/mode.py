@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextvars import ContextVar
 from functools import wraps
+from types import CodeType
 from typing import Any, TypeVar
 
 from tensorviz.arguments import shown
@@ -13,10 +14,22 @@ from tensorviz.errors import DTypeError
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
+class Place:
+    """Where nodes are made: a function of the user's, and the scope that is open there. One object for all that one function makes in a row."""
+
+    __slots__ = ("code", "scope")
+
+    def __init__(self, code: CodeType | None, scope: str) -> None:
+        self.code, self.scope = code, scope
+
+
+NOWHERE = Place(None, "")
+
+
 class Mode:
     """What the open blocks add up to. Every op reads it and few enter a block, so it is changed in one case only: see :meth:`Entered.leave`."""
 
-    __slots__ = ("blocks", "enabled", "followers", "scope")
+    __slots__ = ("blocks", "enabled", "followers", "place", "scope")
 
     def __init__(self, blocks: tuple[Entered, ...] = ()) -> None:
         self.followers: tuple[Mode, ...] = ()
@@ -30,6 +43,8 @@ class Mode:
         said = [b.enabled for b in blocks if b.enabled is not None]
         self.enabled = said[-1] if said else True
         self.scope = "/".join([b.title for b in blocks if b.title])
+        self.place = NOWHERE
+        """Where the latest node was made: the next one mostly comes from the same function."""
         for mode in self.followers:
             mode.hold(blocks)
 

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tensorviz.engine.graph import NUMPY_1, Node
+from tensorviz.engine.graph import NUMPY_1
+from tensorviz.engine.node import Node
 from tensorviz.engine.rules import Rule, compile_when_used, defaults_of, forward_of, function_of, names_in, parameters
 from tensorviz.engine.run import METHODS, Plan, apply, attach, inplace, method_of, operator
 from tensorviz.errors import OpDefinitionError
@@ -149,7 +150,7 @@ class Op:
         """
         found: dict[str, tuple[Any, int]] = {}
         for i, inp in enumerate(node.inputs):
-            if not inp.requires_grad:
+            if not inp.needs_grad:
                 continue
             for what in self._reads[0 if (self.variadic or self.joint) else i]:
                 if what == "out":

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.engine.node import UNSETTLED, is_tensor
 from tensorviz.engine.op import ACCUMULATIONS, FUNCTIONS, REDUCTIONS, UFUNCS, apply
 from tensorviz.errors import DTypeError, NoRuleError
 
@@ -14,7 +15,7 @@ from tensorviz.errors import DTypeError, NoRuleError
 def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``np.tanh(x)``, ``ndarray + x``, ``np.add.reduce(x)``: the op of the same meaning, recorded."""
     out = kwargs.get("out")
-    if out is not None and len(out) == 1 and hasattr(out[0], "_node"):
+    if out is not None and len(out) == 1 and is_tensor(out[0]):
         return _written(out[0], ufunc, method, inputs, {k: v for k, v in kwargs.items() if k != "out"})
     if out is not None:
         raise NoRuleError(
@@ -60,9 +61,9 @@ def _written(out: Any, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs:
     """A result put in the place of a Tensor, as ``x *= y`` does."""
     op = UFUNCS.get(ufunc) if method == "__call__" else None
     if op is not None:
-        out._refuse_change(op)
+        out._step_aside(op)
     found = array_ufunc(ufunc, method, inputs, kwargs)
-    if op is None or getattr(found, "_node", None) is None or found.shape != out.shape or (found.requires_grad and out.dtype.kind != "f"):
+    if op is None or not is_tensor(found) or found.now is UNSETTLED or found.shape != out.shape or (found.requires_grad and out.dtype.kind != "f"):
         out[...] = found
         return out
     return out._receive(found, op.name)
@@ -92,7 +93,7 @@ def array_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     if "out" not in kwargs:
         return ours(*args, **kwargs)
     out = kwargs["out"]
-    if out is not None and not hasattr(out, "_node"):
+    if out is not None and not is_tensor(out):
         return ours(*args, **kwargs)  # which says what it does not write into
     result = ours(*args, **{key: value for key, value in kwargs.items() if key != "out"})
     if out is None:

@@ -17,7 +17,8 @@ import numpy as np
 
 from tensorviz.engine import exits
 from tensorviz.engine.cuts import Cut
-from tensorviz.engine.graph import Again, Node, new_uid, same_bits, written_to
+from tensorviz.engine.graph import Again, same_bits, written_to
+from tensorviz.engine.node import Node, new_uid
 from tensorviz.engine.op import Op, defaults_of
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import grown_axes, unbroadcast
@@ -208,7 +209,7 @@ class _Far:
                 stack.extend(node.inputs)
         for node in sorted(fresh, key=attrgetter("uid")):
             bits = 0
-            if node.op is None and node.requires_grad and node.uid not in self._reached:
+            if node.op is None and node.needs_grad and node.uid not in self._reached:
                 bits = 1 << len(self._leaves)
                 self._leaves.append(node)
             for inp in node.inputs:
@@ -233,7 +234,7 @@ class _Maker:
             return self._given(node, i, shares, cotangent)
         label, slots, formulas = self._of(op, len(node.inputs))
         saved, saved_from = {}, {}
-        if node.requires_grad:
+        if node.needs_grad:
             for name, (value, slot) in op.saved(node).items():
                 if slot >= -1:
                     saved[name], saved_from[name] = values[i if slot < 0 else ids[node.inputs[slot]]], slot
@@ -252,7 +253,7 @@ class _Maker:
             value=value,
             saved=saved,
             kind="op",
-            requires_grad=node.requires_grad,
+            requires_grad=node.needs_grad,
             scope=node.scope,
             source=self._source(node),
             slots=slots,
@@ -265,6 +266,11 @@ class _Maker:
             cotangent=cotangent,
             changed=self._changed(node),
         )
+
+    @cached_property
+    def _twins(self) -> dict[int, int]:
+        """Results by uid: for one that is a root the record has a twin."""
+        return {n.uid: i for n, i in self.ids.items() if n.plan is not None}
 
     def _of(self, op: Op, arity: int) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         """Label, slots and formulas."""
@@ -289,18 +295,18 @@ class _Maker:
     def _given(self, node: Node, i: int, shares: tuple[Share, ...], cotangent: Array | None) -> TraceNode:
         """A node that is no result: a leaf, a parameter, a constant, or what a graph was cut at."""
         rare, value = node.rare, self.values[i]
-        kind: NodeKind = "constant" if not node.requires_grad else "leaf" if rare is None or rare.path is None else "parameter"
+        kind: NodeKind = "constant" if not node.needs_grad else "leaf" if rare is None or rare.path is None else "parameter"
         cut = severed = None
         if node.params:
             kind = "detached"
             severed = rare.cut if rare is not None else None
             origin = severed.origin() if severed is not None and severed.origin is not None else None
-            cut = self.ids.get(origin) if origin is not None else None
+            cut = None if origin is None else self.ids.get(origin, self._twins.get(origin.uid) if origin.plan is not None else None)
         name = {"leaf": "leaf", "parameter": "leaf", "constant": "constant", "detached": "detach"}[kind]
         if node.params.get("no_grad"):
             name = "no_grad"
         behind: tuple[str, ...] = ()
-        if severed is not None and not node.requires_grad:
+        if severed is not None and not node.needs_grad:
             behind = self.record._behind(severed)
         elif kind == "constant" and self.record.exits:
             behind = self.record._read_out(node)
@@ -316,9 +322,9 @@ class _Maker:
             value=value,
             saved={},
             kind=kind,
-            requires_grad=node.requires_grad,
+            requires_grad=node.needs_grad,
             scope=node.scope,
-            source=self._source(node) if severed is None or node.requires_grad else locate(severed.code, severed.lasti),
+            source=self._source(node) if severed is None or node.needs_grad else locate(severed.code, severed.lasti),
             weak=type(node.value) in (int, float, bool),
             uid=node.uid,
             shares=shares,
@@ -361,7 +367,7 @@ def _merge(nodes: Sequence[Node]) -> dict[Node, int]:
                 key = ("array", id(node.rare.original))
             elif node.rare is not None and node.rare.owner is not None:
                 key = ("leaf", node.uid)
-        if key is not None and key in first and _equal(nodes[first[key]].value, node.value) and nodes[first[key]].requires_grad == node.requires_grad:
+        if key is not None and key in first and _equal(nodes[first[key]].value, node.value) and nodes[first[key]].needs_grad == node.needs_grad:
             ids[node] = first[key]
             continue
         if key is not None:
@@ -504,7 +510,7 @@ def _names(nodes: Sequence[Node], called: dict[int, str], number: int) -> dict[i
             names[i] = called[-id(node.rare.original)]
         elif node.rare is not None and node.rare.path:
             names[i] = node.rare.path
-        elif node.code is not None and (node.op is not None or node.requires_grad or node.tracked or node.params):
+        elif node.code is not None and (node.op is not None or node.needs_grad or node.tracked or node.params):
             target = _assigned(_Identity(node.code), node.lasti)
             # several nodes made by one expression (a function of ours): the last of them is what the name means
             after = nodes[i + 1] if i + 1 < len(nodes) else None

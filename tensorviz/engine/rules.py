@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from tensorviz.engine.graph import Node
+    from tensorviz.engine.node import Node
     from tensorviz.engine.op import Op
 
 Rule = Callable[..., Any]
@@ -142,7 +142,7 @@ class _Writer:
             return "inputs = node.inputs"
         named = ", ".join([f"n{i}" for i in range(len(op.slots))]) + ","
         if self.least == len(op.slots):
-            return f"{named} = node.inputs"
+            return ["n0 = node.a", "n0 = node.a; n1 = node.b"][len(op.slots) - 1] if len(op.slots) < 3 else f"{named} = node.inputs"
         return f"inputs = node.inputs; {named} = inputs + (None,) * ({len(op.slots)} - len(inputs))"
 
     def shortcut(self) -> list[str]:
@@ -157,7 +157,7 @@ class _Writer:
             return ["if n0 is n1:", share, "    return share, share"]
         if f"({first})" in second:
             rest = self.call(second.replace(f"({first})", _SHARE), "rule1", "1")
-            return ["if n0.requires_grad and n1.requires_grad:", share, f"    return share, {rest}"]
+            return ["if n0.needs_grad and n1.needs_grad:", share, f"    return share, {rest}"]
         return []
 
     def shares(self) -> str:
@@ -167,7 +167,7 @@ class _Writer:
         if op.joint is not None:
             return self.call(function_of(op, "joint"), "joint", "0") + cut
         if op.variadic:
-            return f"tuple([{self.call(op.vjps[0], 'rule0', 'i')} if n.requires_grad else None for i, n in enumerate(inputs)])"
+            return f"tuple([{self.call(op.vjps[0], 'rule0', 'i')} if n.needs_grad else None for i, n in enumerate(inputs)])"
         parts = []
         for i, rule in enumerate(op.vjps):
             if rule is None:
@@ -175,7 +175,7 @@ class _Writer:
             elif len(op.slots) == 1:
                 parts.append(self.call(rule, "rule0", "0"))
             else:
-                need = f"n{i}.requires_grad" if i < self.least else f"n{i} is not None and n{i}.requires_grad"
+                need = f"n{i}.needs_grad" if i < self.least else f"n{i} is not None and n{i}.needs_grad"
                 parts.append(f"({self.call(rule, f'rule{i}', str(i))} if {need} else None)")
         return f"({', '.join(parts)},)" + cut
 
@@ -194,7 +194,7 @@ class _Writer:
             "inputs": "tuple([" + self.value.format("n") + " for n in inputs])",
             "others": f"tuple([None if j == {slot} else " + self.value.format("n") + " for j, n in enumerate(inputs)])",
             "shapes": "tuple([shape(n.value) for n in inputs])",
-            "need": "tuple([n.requires_grad for n in inputs])",
+            "need": "tuple([n.needs_grad for n in inputs])",
         }
         if name in of_all:
             return of_all[name]

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorviz.engine.cuts import carry
-from tensorviz.engine.graph import HUGE, NO_PARAMS, NUMPY_1, OURS, Node, constant, holds_tensor, new_uid
-from tensorviz.engine.mode import current
+from tensorviz.engine.graph import HUGE, NUMPY_1, OURS, constant, holds_tensor
+from tensorviz.engine.mode import NOWHERE, Place, current
+from tensorviz.engine.node import NO_PARAMS, UNSETTLED, Node, new_uid
 from tensorviz.engine.refusals import FAILURES, explained, operand, refused
 from tensorviz.engine.rules import function_of
 from tensorviz.errors import DTypeError, TensorvizError
 
 if TYPE_CHECKING:
     from tensorviz.engine.op import Op
+    from tensorviz.engine.tensor import Tensor
 
 METHODS: dict[str, Callable[..., Any]] = {}
 """Methods of Tensor by name, attached when the Tensor class is made and whenever an op is added."""
@@ -39,32 +41,38 @@ def set_tensor_class(cls: Any) -> None:
 
 def attach(name: str, function: Callable[..., Any]) -> None:
     """Make ``function`` a method of Tensor, unless it has one of that name."""
+    standing_in = METHODS.get(name) in _LATER
     METHODS[name] = function
-    if _tensor_class is not None and name not in _tensor_class.__dict__:
+    if _tensor_class is not None and (standing_in or name not in _tensor_class.__dict__):
         setattr(_tensor_class, name, function)
+
+
+_LATER: set[Any] = set()
+
+
+def attach_later(name: str, load: Callable[[], Any]) -> None:
+    """Make it a method of Tensor that ``load`` attaches one of this name, when it is first called.
+
+    A ``__getattr__`` of the class would do as well, and would make every look at a slot of a node three times as slow.
+    """
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        load()
+        return METHODS[name](self, *args, **kwargs)
+
+    method.__name__ = name
+    _LATER.add(method)
+    attach(name, method)
 
 
 # What follows is written for speed: plain stores into the slots of a new object, since a call with as many arguments costs three times as much, and
 # one object of one class for what is asked of an op, since every op is a class of its own and looking an attribute up on it has to start anew.
 
-_FLOAT, _ARRAY, _DOUBLE, _make, _getframe = np.float64, np.ndarray, np.dtype(np.float64), object.__new__, sys._getframe
+_FLOAT, _ARRAY, _DOUBLE, _getframe = np.float64, np.ndarray, np.dtype(np.float64), sys._getframe
 
 
 def _no_rule(node: Node, g: Any) -> tuple[Any, ...]:
     raise NotImplementedError(f"{node.op!r} carries no gradient")  # and so its results are never pulled
-
-
-class _Latest:
-    """Who was here before."""
-
-    __slots__ = ("code",)
-
-    def __init__(self) -> None:
-        self.code: Any = None
-        """The function of the user's that made the latest node: the next one mostly comes from the same."""
-
-
-latest = _Latest()
 
 
 class Plan:
@@ -92,7 +100,8 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     plan = op.plan
     nodes: tuple[Node, ...] | None
     if len(operands) == 1 and type(operands[0]) is _tensor_class:
-        nodes = (operands[0]._node or operands[0]._settle(),)
+        now = operands[0].now
+        nodes = (operands[0] if now is None else now if now is not UNSETTLED else operands[0]._settle(),)
     else:
         nodes = _several(op, operands)
     if nodes is None:
@@ -114,57 +123,60 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         value, extras = value
     if type(value) is _ARRAY and not value.shape:
         value = value[()]
+    mode = current()
+    place = mode.place
     # this function and its caller are ours, and so is mostly the next one: what the user calls
     frame: Any = _getframe(2)
     while frame is not None:
         code = frame.f_code
-        if code is latest.code:
+        if code is place.code:
             break
         if not OURS[frame.f_globals.get("__name__")]:
-            latest.code = code
+            mode.place = place = Place(code, mode.scope)
             break
         frame = frame.f_back
-    requires_grad = tracked = False
+    needs_grad = tracked = False
     for n in nodes:
+        n.used = True
         if n.tracked:
             tracked = True
-            if n.requires_grad:
-                requires_grad = True
-                break
-    mode = current()
-    node: Node = _make(Node)
-    node.value = value
-    node.uid = new_uid()
-    node.scope = mode.scope
-    node.rare = None
+            if n.needs_grad:
+                needs_grad = True
+    made: Tensor = _tensor_class()
+    made.value = value
+    made.uid = new_uid()
+    made.rare = made.total = made.now = made.own = None
+    made.used = False
     if frame is None:
-        node.code, node.lasti = None, -1
+        made.place, made.lasti = NOWHERE, -1
     else:
-        node.code = code
-        node.lasti = frame.f_lasti
+        made.place = place
+        made.lasti = frame.f_lasti
     if tracked and mode.enabled:
-        node.plan = plan
-        node.inputs = nodes
-        node.params = params
-        node.tracked = True
-        if requires_grad and type(value) is not _FLOAT and value.dtype.kind != "f":
-            requires_grad = False
-        elif requires_grad and not plan.plain:
-            requires_grad = op.differentiable and any(n.requires_grad and rule is not None for n, rule in zip(nodes, op.vjps, strict=False))
-        node.requires_grad = requires_grad
-        node.same = requires_grad and plan.tells and fits(plan, nodes, value)
+        made.plan = plan
+        if len(nodes) == 1:
+            made.a = nodes[0]
+            made.b = made.rest = None
+        else:
+            made.inputs = nodes
+        made.params = params
+        made.tracked = True
+        if needs_grad and type(value) is not _FLOAT and value.dtype.kind != "f":
+            needs_grad = False
+        elif needs_grad and not plan.plain:
+            needs_grad = op.differentiable and any(n.needs_grad and rule is not None for n, rule in zip(nodes, op.vjps, strict=False))
+        made.needs_grad = needs_grad
+        made.same = needs_grad and plan.tells and fits(plan, nodes, value)
         if extras:
-            node.more().extras = extras
+            made.more().extras = extras
     else:
-        node.plan, node.inputs, node.requires_grad, node.tracked, node.same = None, (), False, False, True
-        node.params = NO_PARAMS
+        made.plan = made.a = made.b = made.rest = None
+        made.needs_grad = made.tracked = made.same = False
+        made.params = NO_PARAMS
         for n in nodes:
             if n.tracked or (n.rare is not None and n.rare.cut is not None):
-                carry(node, op.name, nodes)
+                carry(made, op.name, nodes)
                 break
-    made = _make(_tensor_class)
-    made._node = node
-    made._own = None
     return made
 
 
@@ -175,7 +187,7 @@ def _several(op: Op, operands: Sequence[Any]) -> tuple[Node, ...] | None:
     nodes: list[Any] = []
     for x in operands:
         if type(x) is cls or isinstance(x, cls):
-            node = x._node or x._settle()
+            node = x._current()
             if found is None:
                 found = node
             nodes.append(node)
@@ -226,7 +238,7 @@ def fits(plan: Plan, nodes: tuple[Node, ...], value: Any) -> bool:
     dtype = value.dtype
     if plan.exact is not None and plan.exact(*[n.value for n in nodes]):
         for n in nodes:
-            if n.requires_grad and (n.value.dtype is not dtype or n.value.size > HUGE):
+            if n.needs_grad and (n.value.dtype is not dtype or n.value.size > HUGE):
                 return False
     elif not plan.same_shape:
         return False
@@ -236,7 +248,7 @@ def fits(plan: Plan, nodes: tuple[Node, ...], value: Any) -> bool:
     else:
         shape = value.shape
         for n in nodes:
-            if n.requires_grad and (n.value.dtype is not dtype or n.value.shape != shape):
+            if n.needs_grad and (n.value.dtype is not dtype or n.value.shape != shape):
                 return False
     return not NUMPY_1 or dtype is _DOUBLE or value.shape != ()
 
@@ -277,21 +289,25 @@ _SIGNS: dict[Any, str] = {add: "x + y", sub: "x - y", mul: "x * y", truediv: "x 
 
 _FAST = """
 def method(self, other):
-    a = self._node
+    a = self.now
+    if a is None:
+        a = self
     if type(other) is tensor:
-        b = other._node
-    elif a is not None and (type(other) is float or type(other) is int):
+        b = other.now
+        if b is None:
+            b = other
+    elif (type(other) is float or type(other) is int) and a is not unsettled:
         b = constant(other, a.value)
     else:
         return slow(self, other)
     frame = getframe(1)
-    code = frame.f_code
     mode = current()
-    if code is not latest.code or not mode.enabled:
+    place = mode.place
+    if frame.f_code is not place.code or not mode.enabled:
         return slow(self, other)
     {swap}
     try:
-        if not (a.requires_grad or b.requires_grad):
+        if not (a.needs_grad or b.needs_grad):
             return slow(self, other)
         x = a.value
         y = b.value
@@ -299,28 +315,26 @@ def method(self, other):
     except failures:  # also of a Tensor whose array is in the user's hands, and which has no node therefore
         return slow(self, other)
     if type(value) is scalar:
-        same = (type(x) is scalar or not a.requires_grad) and (type(y) is scalar or not b.requires_grad)
+        same = (type(x) is scalar or not a.needs_grad) and (type(y) is scalar or not b.needs_grad)
     elif type(value) is array:
         if value.dtype is not double and value.dtype.kind != "f":
             return slow(self, other)
         same = fits(plan, (a, b), value)
     else:
         return slow(self, other)
-    node = make(Node)
-    node.plan = plan
-    node.inputs = (a, b)
-    node.params = NO_PARAMS
-    node.value = value
-    node.same = same
-    node.requires_grad = node.tracked = True
-    node.uid = new_uid()
-    node.code = code
-    node.lasti = frame.f_lasti
-    node.scope = mode.scope
-    node.rare = None
-    made = make(tensor)
-    made._node = node
-    made._own = None
+    made = tensor()
+    made.plan = plan
+    made.a = a
+    made.b = b
+    made.params = NO_PARAMS
+    made.value = value
+    made.same = same
+    made.needs_grad = made.tracked = a.used = b.used = True
+    made.uid = new_uid()
+    made.place = place
+    made.lasti = frame.f_lasti
+    made.used = False
+    made.rest = made.rare = made.total = made.now = made.own = None
     return made
 """
 
@@ -334,15 +348,13 @@ def _fast(op: Op, slow: Callable[[Any, Any], Any], *, reflected: bool) -> Callab
         "forward": op.run,
         "plan": op.plan,
         "fits": fits,
-        "latest": latest,
         "tensor": _tensor_class,
         "failures": (*FAILURES, AttributeError),
         "constant": constant,
         "current": current,
         "new_uid": new_uid,
         "getframe": _getframe,
-        "make": _make,
-        "Node": Node,
+        "unsettled": UNSETTLED,
         "NO_PARAMS": NO_PARAMS,
         "scalar": _FLOAT,
         "array": _ARRAY,

@@ -1,4 +1,4 @@
-"""The Tensor: a handle on a node of the graph, with its gradient. Knows no op: operators are attached by the registry."""
+"""The Tensor: a node of the graph, or a handle on one, in the user's hands. Knows no op: operators are attached by the registry."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 
 from tensorviz.arguments import shown
 from tensorviz.engine import aliases, cuts, exits, protocols
-from tensorviz.engine.graph import Changed, Node, check_dtype, frozen, leaf, new_uid, same_bits, user_frame, weak
+from tensorviz.engine.graph import check_dtype, frozen, leaf, same_bits, user_frame, weak
 from tensorviz.engine.mode import is_grad_enabled
+from tensorviz.engine.node import UNSETTLED, Changed, Node, new_uid, set_node_class, twin
 from tensorviz.engine.run import METHODS, apply, set_tensor_class
 from tensorviz.engine.threads import lock
-from tensorviz.errors import ConversionError, DTypeError, InPlaceError, NamingError, ShapeError
+from tensorviz.errors import ConversionError, DTypeError, InPlaceError, ShapeError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -43,22 +44,16 @@ class Own:
         """What it shares its memory with in NumPy's world."""
 
 
-class Tensor:
+class Tensor(Node):
     """A NumPy array that remembers how it was made. Make one with :func:`tensor`.
 
     Everything that works on arrays works on Tensors (operators, methods, ``np.`` functions) and is recorded as soon as one operand requires a gradient.
     """
 
-    __slots__ = ("__weakref__", "_node", "_own")
+    __slots__ = ()
 
-    _node: Node | None
-    """Its node; None while its array is in the user's hands (see :meth:`_settle`)."""
-    _own: Own | None
-    """What few Tensors have; most are results that nobody asks for anything."""
-
-    def __init__(self, node: Node) -> None:
-        self._node = node
-        self._own = None
+    now: Node | None
+    own: Own | None
 
     if TYPE_CHECKING:
 
@@ -90,21 +85,24 @@ class Tensor:
         def __getitem__(self, key: Any) -> Tensor: ...
         def __setitem__(self, key: Any, value: Any) -> None: ...
 
-    else:
-
-        def __getattr__(self, name: str) -> Any:
-            """A method that few programs call, which is loaded when the first of them is asked for."""
-            if name[:2] != "__" and protocols.load_all() and name in METHODS:  # NumPy asks for names with underscores whenever it makes an array
-                return getattr(self, name)
-            raise NamingError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-
     # ---- the node behind it -----------------------------------------------------------------------------------
+
+    def _current(self) -> Node:
+        """The node that this Tensor is or stands for."""
+        now = self.now
+        return self if now is None else now if now is not UNSETTLED else self._settle()
+
+    def _kept(self) -> Node:
+        """The same, for who keeps it: it has to stay what it is."""
+        node = self._current()
+        node.used = True
+        return node
 
     def _settle(self) -> Node:
         """The node of a leaf whose array was handed out: the old one while the array is unchanged, a new leaf once it was written to. Of a view whose base was changed: taken again."""
-        own = self._own
+        own = self.own
         assert own is not None
-        if own.alias is not None and own.alias.stale is not None:
+        if own.alias is not None and own.alias.stale:
             return aliases.taken_again(self, own.alias)
         assert own.hand is not None
         live, base = own.hand
@@ -115,22 +113,31 @@ class Tensor:
 
     def _more(self) -> Own:
         """The rare part, made on demand."""
-        if self._own is None:
-            self._own = Own()
-        return self._own
+        if self.own is None:
+            self.own = Own()
+        return self.own
 
     def _become(self, node: Node) -> None:
         """Stand for another node from now on; an array that was handed out is let go of."""
-        self._node = node
-        if self._own is not None:
-            self._own.hand = None
+        self.now = node
+        node.used = True
+        if self.own is not None:
+            self.own.hand = None
 
-    def _current(self) -> Node:
-        return self._node or self._settle()
+    def _step_aside(self, op: Op) -> None:
+        """Before an in-place op: raise where it cannot put its result in this Tensor's place; where this is a node itself, have a twin be that.
+
+        The result is computed from the old node, and must not keep the Tensor that stands for it: nothing would ever be freed without
+        the cyclic collector. Only if something was computed from the node before does it have to stay the same object, and the collector is needed.
+        """
+        self._refuse_change(op)
+        if self.now is None and not self.used:
+            self.now = twin(self)
+            self.a = self.b = self.rest = self.value = self.rare = None
 
     def _successor(self, old: Node, value: Any) -> Node:
         """A leaf that takes the place of ``old`` for this Tensor; both stay the same variable to a record."""
-        node = leaf(value, requires_grad=old.requires_grad, uid=old.uid, depth=3)
+        node = leaf(value, requires_grad=old.needs_grad, uid=old.uid, depth=3)
         rare = node.more()
         rare.owner = weak(self)
         if old.rare is not None:
@@ -149,21 +156,19 @@ class Tensor:
     @property
     def data(self) -> Array:
         """The values. Of a leaf: a writable array, and writing to it changes the leaf (what was recorded before stays as it was). Of a result: read-only."""
-        node = self._node
         own = self._more()
-        if node is None:
-            if own.hand is not None:
-                return own.hand[0]
-            node = self._settle()
+        if self.now is UNSETTLED and own.hand is not None:
+            return own.hand[0]
+        node = self._current()
         if node.op is not None:
             return _read_only(node.value)
         live = np.array(node.value, order="C")
-        own.hand, self._node = (live, node), None
+        own.hand, self.now = (live, node), UNSETTLED
         return live
 
     @data.setter
     def data(self, value: npt.ArrayLike) -> None:
-        if self._node is None and value is self.data:
+        if self.now is UNSETTLED and value is self.data:
             return
         node = self._current()
         array = self._taken("data", value)
@@ -180,7 +185,7 @@ class Tensor:
     @property
     def grad(self) -> Array | None:
         """The accumulated gradient: None or a writable array of this Tensor's shape and dtype. Kept for leaves, and for results after ``retain_grad()``."""
-        own = self._own
+        own = self.own
         if own is not None and own.grad is not None:
             if not own.private:
                 with gradients:
@@ -199,8 +204,8 @@ class Tensor:
     @grad.setter
     def grad(self, value: npt.ArrayLike | None) -> None:
         if value is None:
-            if self._own is not None:
-                self._own.grad = None
+            if self.own is not None:
+                self.own.grad = None
             return
         array = self._taken(".grad", value)
         if array.shape != self.shape:
@@ -211,7 +216,7 @@ class Tensor:
     @property
     def trace(self) -> Trace | None:
         """The record of the latest ``backward`` that started here."""
-        return None if self._own is None else self._own.trace
+        return None if self.own is None else self.own.trace
 
     @trace.setter
     def trace(self, value: Trace | None) -> None:
@@ -219,7 +224,7 @@ class Tensor:
 
     @property
     def requires_grad(self) -> bool:
-        return self._current().requires_grad
+        return self._current().needs_grad
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -230,7 +235,7 @@ class Tensor:
         if value:
             _refuse_integer(node.value.dtype)
         fresh = self._successor(node, node.value)
-        fresh.requires_grad = fresh.tracked = bool(value)
+        fresh.needs_grad = fresh.tracked = bool(value)
         self._become(fresh)
 
     @property
@@ -241,7 +246,7 @@ class Tensor:
     @property
     def name(self) -> str | None:
         """The label in pictures; settable."""
-        return self._current().name
+        return self._current().given_name
 
     @name.setter
     def name(self, value: str | None) -> None:
@@ -305,8 +310,8 @@ class Tensor:
 
     def numpy(self) -> Array:
         """The values as a read-only array; where ``.data`` was handed out, a view of that."""
-        if self._node is None and self._own is not None and self._own.hand is not None:
-            return _read_only(self._own.hand[0])
+        if self.now is UNSETTLED and self.own is not None and self.own.hand is not None:
+            return _read_only(self.own.hand[0])
         return _read_only(self._current().value)
 
     def tolist(self) -> Any:
@@ -318,7 +323,7 @@ class Tensor:
         node = self._current()
         fresh = leaf(node.value)
         cuts.detached(node, fresh)
-        return Tensor(fresh)
+        return handle(fresh)
 
     def retain_grad(self) -> None:
         """Keep ``.grad`` of this result at the next backward, as leaves do."""
@@ -345,14 +350,14 @@ class Tensor:
 
     def _replace(self, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Tensor:
         """Put the result of an op in this Tensor's place; the old node stays what it was."""
-        self._refuse_change(op)
+        self._step_aside(op)
         return self._receive(apply(op, (self, *operands), params), op.name)
 
     def _refuse_change(self, op: Op) -> None:
         """Raise where an op cannot put its result in this Tensor's place."""
         old = self._current()
         enabled = is_grad_enabled()
-        if old.op is None and old.requires_grad and enabled:
+        if old.op is None and old.needs_grad and enabled:
             raise InPlaceError(
                 f"in-place {op.name} on the leaf {self._what()}, which requires a gradient: its recorded value would be lost. "
                 f"{f'Write x = x {op.label} ... for a new value' if op.operators else 'Change a copy, made with x.copy()'}, or update it inside `with tv.no_grad():`"
@@ -385,9 +390,9 @@ class Tensor:
         node.value = aliases.lying_as(old.value, node.value)
         if old.op is None and not (enabled and node.tracked):
             node = self._successor(old, node.value)
-        elif old.rare is not None and old.rare.name is not None and node.name is None:
+        elif old.rare is not None and old.rare.name is not None and node.given_name is None:
             node.more().name = old.rare.name
-        if self._own is not None and self._own.retain and node.requires_grad:
+        if self.own is not None and self.own.retain and node.needs_grad:
             node.more().owner = weak(self)
         old.more().changed = Changed(by, uid, node.code, node.lasti)
         changes.any = True
@@ -482,30 +487,29 @@ class Tensor:
     def __copy__(self) -> Tensor:
         """Of a leaf: a leaf of its own, with the same values, whose gradient is None. Of a result: another handle on it, cut from its graph or not."""
         node = self._current()
-        return Tensor(node) if node.op is not None or (node.params and not node.requires_grad) else self._twin()
+        return handle(node) if node.op is not None or (node.params and not node.needs_grad) else self._twin()
 
     def __deepcopy__(self, memo: Any) -> Tensor:
         node = self._current()
         if node.op is not None:
             raise InPlaceError(f"deepcopy of {self._what()}, the result of {node.op.name}: only leaves can be copied; use detach()")
         made = self._twin()
-        made.grad = None if self._own is None else self._own.grad
+        made.grad = None if self.own is None else self.own.grad
         return made
 
     def _twin(self) -> Tensor:
         """A leaf of its own like this one; a subclass makes one of its class."""
         node = self._current()
-        return tensor(node.value, requires_grad=node.requires_grad, name=node.name)
+        return tensor(node.value, requires_grad=node.needs_grad, name=node.given_name)
 
     def __reduce__(self) -> Any:
         node = self._current()
         if node.op is not None:
             raise InPlaceError(f"pickling {self._what()}, the result of {node.op.name}: only leaves can be pickled; use detach(), or save its trace")
-        return _unpickled, (np.asarray(node.value), node.requires_grad, node.name)
+        return _unpickled, (np.asarray(node.value), node.needs_grad, node.given_name)
 
     def __dir__(self) -> list[str]:
-        protocols.load_all()
-        return sorted(object.__dir__(self))
+        return sorted(set(object.__dir__(self)).difference(vars(Node)).union(vars(Tensor)))
 
     def __repr__(self) -> str:
         node = self._current()
@@ -515,10 +519,10 @@ class Tensor:
             parts.append(f"dtype={node.value.dtype}")
         if node.op is not None:
             parts.append(f"op={node.op.name}")
-        elif node.requires_grad:
+        elif node.needs_grad:
             parts.append("requires_grad=True")
-        if node.name is not None:
-            parts.append(f"name={node.name[:60]!r}")
+        if node.given_name is not None:
+            parts.append(f"name={node.given_name[:60]!r}")
         return f"tensor({', '.join(parts)})"
 
     def _taken(self, what: str, value: Any) -> Array:
@@ -532,7 +536,7 @@ class Tensor:
         return array
 
     def _what(self) -> str:
-        name = self._current().name
+        name = self._current().given_name
         return f"tensor {name!r}" if name else "this tensor"
 
 
@@ -574,6 +578,15 @@ def _unpickled(data: Array, requires_grad: bool, name: str | None) -> Tensor:
     return tensor(data, requires_grad=requires_grad, name=name)
 
 
+def handle(node: Node) -> Tensor:
+    """A Tensor that stands for a node."""
+    made = Tensor()
+    made.now = node
+    made.own = None
+    node.used = True
+    return made
+
+
 def tensor(data: Any, *, dtype: npt.DTypeLike | None = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
     """A leaf Tensor with a copy of ``data`` (nested lists, scalars, arrays, Tensors).
 
@@ -597,11 +610,12 @@ def tensor(data: Any, *, dtype: npt.DTypeLike | None = None, requires_grad: bool
     if name is not None and not isinstance(name, str):
         raise DTypeError(f"a name is a string or None, got {type(name).__name__}")
     node = leaf(frozen(array), requires_grad=bool(requires_grad))
-    made = Tensor(node)
+    made = handle(node)
     rare = node.more()
     rare.owner = weak(made)
     rare.name = name
     return made
 
 
+set_node_class(Tensor)
 set_tensor_class(Tensor)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorviz import primitives as p
 from tensorviz.engine.graph import frozen, leaf
-from tensorviz.engine.tensor import Tensor
+from tensorviz.engine.tensor import Tensor, handle
 from tensorviz.errors import LoweringError
 
 Shape = tuple[int, ...]
@@ -25,8 +25,9 @@ FEW = 8
 def constant(value: Any) -> Tensor:
     """A constant whose uses are recorded, so that a picture shows how it comes in."""
     node = leaf(frozen(np.array(value)))
-    node.tracked, node.code, node.lasti = True, None, -1
-    return Tensor(node)
+    node.tracked = True
+    node.forget_place()
+    return handle(node)
 
 
 def is_number(x: Any) -> bool:

@@ -11,11 +11,12 @@ import numpy as np
 
 from tensorviz import primitives as p
 from tensorviz.arguments import listed
-from tensorviz.engine.graph import Node, new_uid, user_frame
-from tensorviz.engine.mode import enable_grad, scope
+from tensorviz.engine.graph import user_frame
+from tensorviz.engine.mode import Place, enable_grad, scope
+from tensorviz.engine.node import Node, new_uid
 from tensorviz.engine.op import REGISTRY, apply
 from tensorviz.engine.record import forward_only
-from tensorviz.engine.tensor import Tensor, tensor
+from tensorviz.engine.tensor import Tensor, handle, tensor
 from tensorviz.errors import GraphError, LoweringError
 from tensorviz.lowering.lowered import Lowered
 from tensorviz.lowering.pieces import constant
@@ -68,10 +69,10 @@ def lower(y: Tensor | Trace, *, keep: bool | Collection[str] = False, stage: Any
                     result = p.stage(result)
             found = _made(result, first)
             current = result._current()
-            if node.name and current.name is None and current in found:
+            if node.name and current.given_name is None and any(n is current for n in found):
                 current.more().name = node.name
             made.append(result)
-            nodes.append(tuple([result if n is current else Tensor(n) for n in found]) or (result,))
+            nodes.append(tuple([result if n is current else handle(n) for n in found]) or (result,))
     return Lowered(original, tuple([made[r] for r in original.roots]), tuple(nodes), made)
 
 
@@ -139,7 +140,7 @@ def _leaf(node: TraceNode) -> Any:
         return made
     made = tensor(node.value, requires_grad=True, name=node.name)
     current = made._current()
-    current.scope, current.code, current.lasti = node.scope, None, -1
+    current.place, current.lasti = Place(None, node.scope), -1
     return made
 
 
@@ -169,7 +170,7 @@ def _made(result: Tensor, first: int) -> list[Node]:
         seen.add(node)
         if node.op is not None:
             # not the user's line: that in which lower() was called is not where the value comes from
-            node.code, node.lasti = None, -1
+            node.forget_place()
         stack.extend(node.inputs)
     return sorted(seen, key=lambda n: n.uid)
 

@@ -26,8 +26,8 @@ class Parameter(Tensor):
 
     def __init__(self, data: Any, *, dtype: npt.DTypeLike | None = None, requires_grad: bool = True, name: str | None = None) -> None:
         node = tensor(data, dtype=dtype, requires_grad=True, name=name)._current()
-        node.requires_grad = node.tracked = bool(requires_grad)
-        super().__init__(node)
+        node.needs_grad = node.tracked = bool(requires_grad)
+        self.now, self.own = node, None
         rare = node.more()
         rare.owner, rare.path = weak(self), ""
 

@@ -3,6 +3,7 @@
 # ruff: noqa: F403, F405 - each family lists its public names in __all__, and this one is put together from those
 
 from tensorviz.engine import protocols
+from tensorviz.engine.run import attach_later
 from tensorviz.ops import (
     activation,
     arithmetic,
@@ -115,3 +116,5 @@ def _rest() -> None:
 
 
 protocols.load_rest = _rest
+for _name in ("argpartition", "choose", "compress", "conj", "conjugate", "fill", "nonzero", "partition", "put", "searchsorted", "sort"):
+    attach_later(_name, protocols.load_all)

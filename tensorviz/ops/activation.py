@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorviz.arguments import number, one_of
-from tensorviz.engine.graph import NO_PARAMS
+from tensorviz.engine.node import NO_PARAMS
 from tensorviz.engine.op import REGISTRY, Op, apply
 from tensorviz.ops.numbers import ZERO
 from tensorviz.ops.samples import Examples, off_zero

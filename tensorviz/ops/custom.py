@@ -10,7 +10,8 @@ import numpy as np
 
 from tensorviz.arguments import shown
 from tensorviz.engine import trees
-from tensorviz.engine.graph import Node, new_uid, user_frame
+from tensorviz.engine.graph import user_frame
+from tensorviz.engine.node import Node, new_uid
 from tensorviz.engine.op import REGISTRY, Op, register
 from tensorviz.engine.tensor import Tensor, tensor
 from tensorviz.engine.unbroadcast import can_grow
@@ -186,7 +187,7 @@ def _shares(op: Op, node: Node, returned: Any) -> tuple[Any, ...]:
         raise RuleError(f"the backward rule of {op.name} returned {len(returned)} gradient(s), expected {count}, one (or None) per operand")
     shares: list[Any] = []
     for slot, (share, inp) in enumerate(zip(returned, node.inputs, strict=True)):
-        if share is None or not inp.requires_grad:
+        if share is None or not inp.needs_grad:
             shares.append(None)
             continue
         share = share if hasattr(share, "shape") else _as_share(op, slot, share)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.graph import NO_PARAMS
+from tensorviz.engine.node import NO_PARAMS
 from tensorviz.engine.op import REGISTRY, Op, apply
 from tensorviz.ops.samples import off_zero, pairs
 

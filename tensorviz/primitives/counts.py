@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.graph import Node, user_frame
+from tensorviz.engine.graph import user_frame
+from tensorviz.engine.node import Node
 from tensorviz.engine.record import Pass, everything, names_in
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import GraphError, RecordError

@@ -11,12 +11,15 @@ import numpy as np
 
 from tensorviz.arguments import shown
 from tensorviz.engine import tensor as tensors
-from tensorviz.engine.backward import describe, reachable, refuse_stale, seed_numbers
-from tensorviz.engine.graph import Node, frozen, leaf, user_frame
+from tensorviz.engine.graph import frozen, leaf, user_frame
 from tensorviz.engine.mode import enable_grad, scope
+from tensorviz.engine.node import Node
 from tensorviz.engine.op import forward_of
 from tensorviz.engine.record import names_in
-from tensorviz.engine.tensor import Tensor
+from tensorviz.engine.seeds import seed_numbers
+from tensorviz.engine.stale import refuse_stale
+from tensorviz.engine.sweep import describe, reachable
+from tensorviz.engine.tensor import Tensor, handle
 from tensorviz.engine.unbroadcast import can_grow
 from tensorviz.errors import GraphError, RuleError, SeedError
 from tensorviz.primitives.elementwise import add, cast
@@ -52,8 +55,8 @@ def grad_graph(y: Tensor | Sequence[Tensor], gradient: Any = None, *, frame: Fra
         raise SeedError(
             f"grad_graph of {len(roots)} Tensors takes a list of as many seeds (None for one with a single element), got {shown(gradient)}"
         )
-    starts = [root._current() for root in roots]
-    if not all(start.requires_grad for start in starts):
+    starts = [root._kept() for root in roots]
+    if not all(start.needs_grad for start in starts):
         raise GraphError(
             "grad_graph: this Tensor has no graph, because nothing that it depends on requires a gradient. Make the leaves with requires_grad=True"
         )
@@ -63,7 +66,7 @@ def grad_graph(y: Tensor | Sequence[Tensor], gradient: Any = None, *, frame: Fra
     with enable_grad():
         for root, start, given in zip(roots, starts, gradients, strict=True):
             seed = _seed(root, given)
-            title = start.name or names.get(start.uid, "")
+            title = start.given_name or names.get(start.uid, "")
             seed.name = f"∂{title}" if title else "seed"
             seeds.append(seed)
             totals[start] = add(totals[start], seed) if start in totals else seed
@@ -74,8 +77,8 @@ def grad_graph(y: Tensor | Sequence[Tensor], gradient: Any = None, *, frame: Fra
         groups = _groups(ops, names)
         steps = [step for node in ops if node in totals for step in _run(node, totals, groups[node])]
     for node, total in totals.items():
-        made, title = total._current(), node.name or names.get(node.uid, "")
-        if title and made.name is None:
+        made, title = total._current(), node.given_name or names.get(node.uid, "")
+        if title and made.given_name is None:
             made.more().name = f"∂{title}"
     return GradGraph(roots, seeds, [n for n in leaves if n in totals], totals, steps, names)
 
@@ -88,12 +91,12 @@ def _seed(y: Tensor, gradient: Any) -> Tensor:
     value = np.array(seed_numbers("grad_graph", gradient, y.shape), dtype=y.dtype)
     if value.shape != y.shape:
         raise SeedError(f"grad_graph: the gradient has shape {value.shape}, expected {y.shape}, the Tensor's; it is not broadcast")
-    return Tensor(leaf(frozen(value), requires_grad=True))
+    return handle(leaf(frozen(value), requires_grad=True))
 
 
 def _groups(ops: Sequence[Node], names: dict[int, str]) -> dict[Node, str]:
     """For each node the group that what its rule computes is in: its own, or its name, or its op, numbered where several of that op have no name."""
-    titles = {n: n.scope or n.name or names.get(n.uid) or "" for n in ops}
+    titles = {n: n.scope or n.given_name or names.get(n.uid) or "" for n in ops}
     unnamed = [n for n in reversed(ops) if not titles[n]]
     several = {op for op, count in Counter(n.op for n in unnamed).items() if count > 1}
     seen: Counter[Any] = Counter()
@@ -117,10 +120,10 @@ def _run(node: Node, totals: dict[Node, Tensor], group: str) -> list[GradStep]:
             error.add_note(f"raised by the backward rule of {describe(node)}, run on Tensors")
             raise
         for slot, (operand, share) in enumerate(zip(node.inputs, shares, strict=True)):
-            if share is None or not operand.requires_grad:
+            if share is None or not operand.needs_grad:
                 continue
             share = _fit(node, slot, share)
-            steps += [GradStep(Tensor(n), node, slot) for n in _made(share, node, known)]
+            steps += [GradStep(handle(n), node, slot) for n in _made(share, node, known)]
             if operand not in totals:
                 totals[operand] = share
                 continue
@@ -140,13 +143,13 @@ def _made(share: Tensor, rule: Node, known: set[Node]) -> list[Node]:
         known.add(node)
         found.append(node)
         # the record must not take the user's line, in which the pass was started, for where these were made
-        node.code, node.lasti = None, -1
+        node.forget_place()
         stack.extend(node.inputs)
     return sorted(found, key=lambda n: n.uid)
 
 
 def _wrap(node: Node) -> Any:
-    return node.value if type(node.value) in (int, float, bool) else Tensor(node)
+    return node.value if type(node.value) in (int, float, bool) else handle(node)
 
 
 def _extras(node: Node) -> tuple[Any, ...]:
@@ -161,7 +164,7 @@ def _fit(node: Node, slot: int, share: Any) -> Tensor:
     """A share in the operand's shape and dtype, by primitives."""
     value = node.inputs[slot].value
     if not isinstance(share, Tensor):
-        share = Tensor(leaf(frozen(np.array(share))))
+        share = handle(leaf(frozen(np.array(share))))
     shape = tuple(np.shape(value))
     if share.shape != shape:
         if not (node.op.broadcasts and can_grow(shape, share.shape)):  # type: ignore[union-attr]

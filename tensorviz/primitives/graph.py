@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.graph import Node
+from tensorviz.engine.node import Node
 from tensorviz.engine.record import Pass, source_of
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import NodeLookupError
@@ -89,7 +89,7 @@ class GradGraph:
         )
 
     def _title(self, node: Node) -> str:
-        return node.name or self._names.get(node.uid, "")
+        return node.given_name or self._names.get(node.uid, "")
 
     @property
     def ops(self) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ class GradGraph:
     def _shown(self, node: TraceNode, made: GradStep | None) -> TraceNode:
         if made is None:
             return replace(node, requires_grad=False, source=node.source or self._origins.get(node.id))
-        return replace(node, requires_grad=False, source=within(self.origin(made.rule)), name=made.tensor._current().name)
+        return replace(node, requires_grad=False, source=within(self.origin(made.rule)), name=made.tensor._current().given_name)
 
     def _caption(self, made: GradStep, node: TraceNode, nodes: Sequence[TraceNode]) -> str:
         rule = made.rule

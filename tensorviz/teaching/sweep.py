@@ -1,6 +1,6 @@
 """The backward sweep once more, on a recorded graph and with a mistake in it. Imports the record, the registry of ops and replay; no widget.
 
-The steps are those of the engine (`engine/backward.py`), written out one by one, with a hook of the mistake wherever one can be made. With the
+The steps are those of the engine (`engine/sweep.py`), written out one by one, with a hook of the mistake wherever one can be made. With the
 hooks of the base class it makes the recorded pass again, to the bit.
 """
 
@@ -12,7 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tensorviz.engine.graph import Node
+from tensorviz.engine.node import Node, twin
+from tensorviz.engine.node import node as engine_node
 from tensorviz.engine.op import REGISTRY
 from tensorviz.engine.record import read_only
 from tensorviz.engine.unbroadcast import unbroadcast
@@ -252,7 +253,8 @@ def said(value: Any) -> str:
 def _engine_node(n: TraceNode, value: Any) -> Node:
     """The node as the engine would hold it; its inputs are set later."""
     op = REGISTRY.get(n.op) if n.kind == "op" else None
-    node = Node(op, (), dict(n.params), value, n.requires_grad, n.requires_grad, False, n.uid, None, -1, n.scope)
+    node = engine_node(op, (), dict(n.params), value, n.requires_grad, uid=n.uid)
+    node.scope = n.scope
     if op is not None and op.extras:
         node.more().extras = tuple(n.saved[name][()] if name in n.saved else None for name in op.extras)
     return node
@@ -269,7 +271,9 @@ def changed_node(node: Node, values: dict[int, Any], extras: dict[int, Any] | No
 
 
 def _with_value(n: Node, value: Any) -> Node:
-    return Node(n.op, n.inputs, n.params, value, n.requires_grad, n.tracked, n.same, n.uid, None, -1, n.scope)
+    made = twin(n)
+    made.value, made.rare = value, None
+    return made
 
 
 def _grown(shape: tuple[int, ...], operand: tuple[int, ...]) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 import tensorviz as tv
 from tensorviz.checks import check
-from tensorviz.engine.graph import Node
+from tensorviz.engine.node import node as engine_node
 from tensorviz.engine.op import REGISTRY, apply
 from tensorviz.trace import Trace
 
@@ -126,13 +126,10 @@ def stale(node, shares):
     op = node.op
     try:
         inputs = tuple(
-            Node(
-                None, (), {}, n.value * 1.07 if np.asarray(n.value).dtype.kind == "f" else n.value, n.requires_grad, n.tracked, True, -1, None, -1, ""
-            )
-            for n in node.inputs
+            engine_node(None, (), {}, n.value * 1.07 if np.asarray(n.value).dtype.kind == "f" else n.value, n.needs_grad) for n in node.inputs
         )
         result = op.run(*(n.value for n in inputs), **node.params)
-        made = Node(op, inputs, dict(node.params), result[0] if op.extras else result, True, True, False, -1, None, -1, "")
+        made = engine_node(op, inputs, dict(node.params), result[0] if op.extras else result, True)
         if op.extras:
             made.more().extras = result[1]
         return op.pull(made, stale.gradient)

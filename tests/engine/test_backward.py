@@ -256,3 +256,43 @@ def test_the_rows_of_an_array_are_gradients_one_per_root():
         tv.backward([x * 2, x], np.ones((3, 3)))
     with pytest.raises(SeedError, match="one per Tensor"):
         tv.backward([x * 2, x], np.array(1.0))
+
+
+def test_a_rule_may_run_a_pass_over_the_same_nodes():
+    x = tv.tensor(3.0, requires_grad=True, name="x")
+    h = x * x
+    inner = []
+
+    def rule(g, a):
+        inner.append(h.backward())  # h and x have received nothing of the outer pass yet, or a part of it
+        return (g * 2.0,)
+
+    twice = tv.custom_op("twice_with_a_pass_inside", lambda a: a * 2.0, rule)
+    trace = (twice(h) + h).backward()
+    assert [s.after for s in inner[0].steps if s.kind == "leaf"] == [6.0]
+    assert float(trace.node(h).cotangent) == 3.0
+    assert x.grad == 6.0 + 18.0
+    assert [n.op for n in trace.nodes if n.shares] == ["leaf", "mul", "twice_with_a_pass_inside"]
+
+
+def test_a_pass_that_failed_leaves_nothing_behind_for_the_next():
+    x = tv.tensor(3.0, requires_grad=True)
+    h = x * x
+    h.name = "h"
+    fails = [True]
+
+    def rule(g, a):
+        if fails:
+            raise ZeroDivisionError
+        return (g,)
+
+    once = tv.custom_op("fails_at_first", lambda a: a * 1.0, rule)
+    y = once(h * 1.0) * h + h
+    with pytest.raises(ZeroDivisionError):
+        y.backward()
+    fails.clear()
+    trace = y.backward()
+    # y = x⁴ + x²
+    assert x.grad == 4 * 27 + 6
+    assert float(trace.node("h").cotangent) == 9 + 9 + 1
+    assert tv.grad(lambda t: t * t)(3.0) == 6.0

@@ -114,6 +114,49 @@ def test_a_trace_that_was_looked_at_goes_without_the_cycle_collector_too():
         gc.enable()
 
 
+def test_results_that_are_changed_in_place_go_without_the_cycle_collector_too():
+    gc.collect()
+    gc.disable()
+    try:
+        x = tv.tensor(np.ones(4), requires_grad=True)
+        total = (x * 0.0).sum()
+        kept = [weakref.ref(total)]
+        for k in range(3):
+            h = x * float(k)
+            h += 1.0
+            h *= h
+            kept.append(weakref.ref(h))
+            total += h.sum()
+        total.backward()
+        assert x.grad.tolist() == [16.0] * 4  # d/dx (kx + 1)² is 2k (k + 1) at 1: 0 + 4 + 12
+        del h, total
+        assert [ref() for ref in kept] == [None] * 4
+    finally:
+        gc.enable()
+
+
+def test_roots_of_one_pass_go_without_the_cycle_collector_unless_one_is_computed_from_the_other():
+    gc.collect()
+    gc.disable()
+    try:
+        x = tv.tensor(2.0, requires_grad=True)
+        a, b = x * 2.0, x * 3.0
+        tv.backward([a, b])
+        kept = weakref.ref(a), weakref.ref(b)
+        del a, b
+        assert [ref() for ref in kept] == [None, None]
+        a = x * 2.0
+        b = a * 3.0
+        trace = tv.backward([a, b])
+        assert [trace.node(a).op, trace.node(b).op, len(trace.nodes)] == ["mul", "mul", 5]
+        kept = weakref.ref(a), weakref.ref(b)
+        del a, b, trace
+    finally:
+        gc.enable()
+    gc.collect()
+    assert [ref() for ref in kept] == [None, None]
+
+
 def test_the_cycle_collector_is_on_again_after_a_pass_also_one_that_failed():
     assert gc.isenabled()
     bad = tv.custom_op("fails_in_a_pass", lambda a: a * 1.0, lambda g, a: 1 / 0)

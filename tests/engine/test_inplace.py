@@ -225,3 +225,31 @@ def test_an_in_place_op_whose_result_is_narrowed_may_read_what_it_replaced():
     h.sum().backward()
     assert h.dtype == np.float32
     assert (x.grad.tolist(), wide.grad.tolist()) == ([5, 7], [2, 3])
+
+
+def test_a_result_that_was_used_before_it_is_changed_in_place_stays_one_node():
+    x = leaf([1.0, 2.0])
+    h = x * 3.0
+    used = h * 2.0
+    h += 1.0
+    trace = (used + h).sum().backward()
+    assert x.grad.tolist() == [9.0, 9.0]
+    assert [n.op for n in trace.nodes].count("mul") == 2
+    assert [n.name for n in trace.forks] == ["h"]
+    assert trace.forks[0].value.tolist() == [3.0, 6.0]
+
+
+def test_what_was_cut_off_and_what_was_differentiated_outlive_a_change_of_the_result():
+    x = leaf([1.0, 2.0])
+    h = x * 3.0
+    d = h.detach()
+    h += 1.0
+    assert d.tolist() == [3.0, 6.0]
+    trace = (h * d).sum().backward()
+    assert [n.op for n in trace.nodes].count("detach") == 1
+
+    def f(t):
+        t += 1.0
+        return (t * t).sum()
+
+    assert tv.grad(f)(x * 1.0).tolist() == [4.0, 6.0]

@@ -10,9 +10,10 @@ from unittest import mock
 import numpy as np
 
 import tensorviz as tv
-from tensorviz.engine import backward as engine_backward
 from tensorviz.engine import graph as engine_graph
+from tensorviz.engine import node as engine_node
 from tensorviz.engine import record as engine_record
+from tensorviz.engine import sweep as engine_sweep
 
 
 def test_a_tensor_renamed_after_backward_keeps_its_name_in_the_record():
@@ -79,9 +80,9 @@ def test_large_shares_that_a_record_does_not_keep_are_made_again_as_they_were():
 
 
 def swept(loss, whole):
-    ops, _ = engine_backward.reachable([loss._current()])
+    ops, leaves = engine_sweep.reachable([loss._current()])
     pulled = []
-    engine_backward.sweep(ops, {loss._current(): np.float64(1)}, pulled, whole=whole)
+    engine_sweep.sweep(ops, [(loss._current(), np.float64(1))], leaves, pulled, whole=whole)
     return ops, pulled
 
 
@@ -147,7 +148,7 @@ def test_the_graph_behind_many_cuts_is_walked_once() -> None:
     walked = []
     walk = engine_record._Far.of
 
-    def counted(self: engine_record._Far, origin: engine_graph.Node) -> list[engine_graph.Node]:
+    def counted(self: engine_record._Far, origin: engine_node.Node) -> list[engine_node.Node]:
         before = len(self._bits)
         found = walk(self, origin)
         walked.append(len(self._bits) - before)

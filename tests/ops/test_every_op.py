@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import tensorviz as tv
 from strategies import arrays, axes, broadcastable, shapes
 from tensorviz.engine.op import REGISTRY, Op, forward_of
+from tensorviz.engine.tensor import handle
 from tensorviz.ops.custom import CustomOp
 
 EPSILON = 1e-6  # near the cube root of float64's precision, where truncation and round-off of a central difference meet
@@ -207,7 +208,7 @@ def test_plain_arrays_give_plain_arrays_of_the_same_value(name: str):
 
 
 def _wrap(node: Any) -> Any:
-    return node.value if type(node.value) in (bool, int, float) else tv.Tensor(node)
+    return node.value if type(node.value) in (bool, int, float) else handle(node)
 
 
 def _recorded_shares(call: Call, made: list[Any], g: Any) -> tuple[Any, ...]:

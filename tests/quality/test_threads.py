@@ -142,6 +142,33 @@ def test_gradients_that_threads_add_to_a_shared_leaf_are_all_there():
     assert w.grad.tolist() == [passes * 0.25 * (1 + 2 + 3 + 4)] * 5
 
 
+def test_two_passes_at_once_over_one_graph_do_not_mix():
+    meet_in_a_rule: list[Callable[[], None]] = []
+
+    def rule(g, a):
+        meet_in_a_rule[0]()  # both passes are under way, and their roots have sent their shares
+        return (g,)
+
+    op = tv.custom_op("meets_in_a_pass", lambda a: a * 1.0, rule)
+    x = tv.tensor(2.0, requires_grad=True, name="x")
+    h = x * x
+    h.name = "h"
+    y = op(h) * h
+
+    def program(seed: float):
+        def run(meet):
+            meet_in_a_rule[:] = [meet]
+            return y.backward(seed)
+
+        return run
+
+    found = side_by_side(program(1.0), program(10.0))
+    # y = x⁴
+    assert [float(trace.node("h").cotangent) for trace in found] == [8, 80]
+    assert [float(trace.node("x").cotangent) for trace in found] == [32, 320]
+    assert x.grad == 352
+
+
 def test_what_a_record_says_of_grad_on_a_shared_leaf_is_what_was_there_then():
     w = tv.tensor(2.0, requires_grad=True, name="w")
 
