@@ -146,6 +146,13 @@ def test_presentation_is_large_and_one_pane_from_python_by_key_and_by_button(sho
     expect(stepper.get_by_role("tab", name="Node")).not_to_be_visible()
 
 
+@pytest.mark.parametrize("width", [600, 824, 1304])
+def test_in_presentation_the_picture_takes_all_the_room_at_every_width(show, width):
+    stepper = show(broadcast(), width=width, step=7, presentation=True)
+    panes, picture = stepper.locator(".tv-panes").bounding_box(), stepper.locator(".tv-graph-pane").bounding_box()
+    assert picture == pytest.approx(panes)
+
+
 def test_the_picture_of_a_large_array_is_on_the_scale_of_the_pass_and_on_the_log_scale_too(show):
     x = tv.tensor(np.full((30, 30), 0.1), requires_grad=True)
     loss = (x * np.linspace(1.0, 1000.0, 900).reshape(30, 30)).sum()
