@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tensorviz.arguments import one_of
 from tensorviz.checks.report import CheckReport, single
@@ -49,9 +50,14 @@ def with_bug(trace: Trace, name: str, *, node: Any = None) -> BuggyTrace:
         trace = trace.right  # one mistake at a time: a second one would hide behind the first
     mistake = BUGS[name]
     sweep = Sweep(trace, mistake)
-    places = _chosen(sweep, mistake, node)
+    return _made(sweep, mistake, _chosen(sweep, mistake, node))
+
+
+def _made(sweep: Sweep, mistake: Mistake, places: Sequence[Place]) -> BuggyTrace:
     data = sweep.run(places)
-    return BuggyTrace(data, trace, mistake, dict(sweep.acted), sweep.error, tuple(_nodes(sweep, sweep.places)))
+    made = BuggyTrace(data, sweep.trace, mistake, dict(sweep.acted), sweep.error, tuple(_nodes(sweep, sweep.places)))
+    made._chosen = tuple(places)
+    return made
 
 
 def _chosen(sweep: Sweep, mistake: Mistake, node: Any) -> Sequence[Place]:
@@ -105,6 +111,17 @@ class BuggyTrace(Trace):
         self.error = error
         """Why the wrong engine could not finish, or None."""
         self._nowhere = mistake.nowhere
+        self._chosen: tuple[Place, ...] = ()
+
+    def rerun(self, values: Mapping[Any, npt.ArrayLike] | None = None, *, shares: Mapping[str, npt.ArrayLike] | None = None) -> BuggyTrace:
+        """The same mistake at the same places in a run with some leaves changed; see :meth:`Trace.rerun`.
+
+        Raises OptionError where shares are to be changed: the mistake is made with those.
+        """
+        if shares:
+            raise OptionError("rerun: shares of a pass with a mistake in it cannot be changed by hand; those of its .right run can")
+        sweep, mistake = Sweep(self.right.rerun(values), BUGS[self.bug]), BUGS[self.bug]
+        return _made(sweep, mistake, [place for place in sweep.places if place in self._chosen])
 
     @cached_property
     def comparison(self) -> RunComparison:

@@ -287,3 +287,14 @@ def test_a_loaded_trace_is_replayed_without_the_function_that_made_it(tmp_path):
     forks().save(tmp_path / "forks.tv")
     wrong = tv.load(tmp_path / "forks.tv").with_bug("overwrite")
     assert wrong.changes and wrong.check().blame in wrong.at
+
+
+def test_a_leaf_may_be_changed_and_the_mistake_stays() -> None:
+    x = tv.tensor([1.0, 2.0, -3.0], requires_grad=True, name="x")
+    wrong = (tv.relu(x) * x).sum().backward().with_bug("overwrite")
+    again = wrong.rerun({"x": [5.0, 2.0, -3.0]})
+    assert again.right.node("x").cotangent.tolist() == [10.0, 4.0, 0.0]
+    assert again.node("x").cotangent.tolist() == [5.0, 2.0, 0.0]
+    assert again.bug == "overwrite"
+    with pytest.raises(OptionError, match=r"those of its \.right run can"):
+        wrong.rerun(shares={"2:0": 0.0})
