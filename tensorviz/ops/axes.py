@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -90,21 +91,38 @@ _SMALL = 1024
 """Elements up to which filling an array is quicker than making a view of it; a view keeps the memory of large gradients down."""
 
 
+@lru_cache(maxsize=1024)
+def _kept(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
+    """The shape with the reduced axes at size 1."""
+    gone = each(axis, len(shape))
+    return tuple([1 if i in gone else s for i, s in enumerate(shape)])
+
+
+@lru_cache(maxsize=1024)
+def _still(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a view that stays where it is along axes of size 1."""
+    return tuple([0 if n == 1 else step for n, step in zip(shape, strides, strict=True)])
+
+
 def spread(g: Any, a_shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
     """``g`` repeated along the reduced axes, in the operand's shape."""
     if axis is not None and not keepdims:
-        gone = each(axis, len(a_shape))
-        g = g.reshape([1 if i in gone else s for i, s in enumerate(a_shape)])
-    if isinstance(g, (np.ndarray, np.generic)) and math.prod(a_shape) <= _SMALL:
+        g = g.reshape(_kept(a_shape, axis))
+    if not isinstance(g, (np.ndarray, np.generic)):
+        return np.broadcast_to(g, a_shape)
+    if math.prod(a_shape) <= _SMALL:
         filled = np.empty(a_shape, g.dtype)
         filled[...] = g
         return filled
-    if type(g) is np.ndarray and g.ndim == len(a_shape) and g.flags.c_contiguous:
-        # the view that np.broadcast_to makes, at a tenth of its cost
-        view: Any = np.ndarray(a_shape, g.dtype, g, 0, tuple([0 if n == 1 else step for n, step in zip(g.shape, g.strides, strict=True)]))
-        view.flags.writeable = False
-        return view
-    return np.broadcast_to(g, a_shape)
+    # the views that np.broadcast_to makes, at a tenth of its cost
+    if g.ndim == 0:
+        view: Any = np.ndarray(a_shape, g.dtype, g, 0, (0,) * len(a_shape))
+    elif type(g) is np.ndarray and g.ndim == len(a_shape) and g.flags.c_contiguous:
+        view = np.ndarray(a_shape, g.dtype, g, 0, _still(g.shape, g.strides))
+    else:
+        return np.broadcast_to(g, a_shape)
+    view.setflags(False)
+    return view
 
 
 def of_ufunc(name: str, reduce: Callable[..., Any]) -> Callable[..., Any]:

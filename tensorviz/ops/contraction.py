@@ -38,7 +38,7 @@ class MatMul(Op):
         if b.ndim == 2 and len(a_shape) == 2:
             return _product(g, b.T)
         if b.ndim == 2 and len(a_shape) > 2 and g.size > _LARGE:
-            return np.reshape(_product(np.reshape(g, (-1, g.shape[-1])), b.T), a_shape)  # one product for the whole stack
+            return _product(g.reshape((-1, g.shape[-1])), b.T).reshape(a_shape)  # one product for the whole stack
         if b.ndim > 1 and len(a_shape) > 1:
             return g @ _flipped(b)
         if np.ndim(b) == 1:
@@ -54,7 +54,7 @@ class MatMul(Op):
                 return _product(a.T, g)
             if a.ndim > 2 and g.size > _LARGE:
                 # one product over all rows of the stack: what would be summed over the leading axes is never made
-                return _product(np.reshape(a, (-1, b_shape[0])).T, np.reshape(g, (-1, b_shape[1])))
+                return _product(a.reshape((-1, b_shape[0])).T, g.reshape((-1, b_shape[1])))
         if a.ndim > 1 and len(b_shape) > 1:
             return _flipped(a) @ g
         if len(b_shape) == 1:
@@ -95,7 +95,7 @@ def _product(x: Any, y: Any) -> Any:
 
 
 def _flipped(x: Any) -> Any:
-    return x.T if x.ndim == 2 else np.swapaxes(x, -1, -2)
+    return x.T if x.ndim == 2 else x.swapaxes(-1, -2)
 
 
 def matmul(a: Any, b: Any) -> Any:

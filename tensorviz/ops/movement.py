@@ -60,12 +60,12 @@ class Reshape(Op):
     word = "reshapes"
     slots = ("a",)
     formulas = ("g reshaped to a's shape",)
-    vjps = (lambda g, a_shape, order: np.reshape(g, a_shape, order=order),)
+    vjps = (lambda g, a_shape, order: g.reshape(a_shape, order=order),)
     advice = "the sizes must multiply to the number of elements; one of them may be -1, which stands for what is left"
 
     @staticmethod
     def forward(a: Any, shape: Any, order: Any = "C") -> Any:
-        return np.reshape(a, shape, order=order)
+        return a.reshape(shape, order=order) if type(a) is np.ndarray else np.reshape(a, shape, order=order)
 
     @staticmethod
     def examples(rng: np.random.Generator) -> Examples:
@@ -119,7 +119,7 @@ class Ravel(Op):
     word = "reshapes"
     slots = ("a",)
     formulas = ("g reshaped to a's shape",)
-    vjps = (lambda g, a_shape, order: np.reshape(g, a_shape, order=order),)
+    vjps = (lambda g, a_shape, order: g.reshape(a_shape, order=order),)
 
     @staticmethod
     def forward(a: Any, order: Any = "C") -> Any:
@@ -157,7 +157,7 @@ class ExpandDims(Op):
     word = "reshapes"
     slots = ("a",)
     formulas = ("g reshaped to a's shape",)
-    vjps = (lambda g, a_shape: np.reshape(g, a_shape),)
+    vjps = ("g.reshape(a_shape)",)
 
     @staticmethod
     def forward(a: Any, axis: Any) -> Any:
@@ -186,7 +186,7 @@ class Squeeze(Op):
     word = "reshapes"
     slots = ("a",)
     formulas = ("g reshaped to a's shape",)
-    vjps = (lambda g, a_shape: np.reshape(g, a_shape),)
+    vjps = ("g.reshape(a_shape)",)
 
     @staticmethod
     def forward(a: Any, axis: Any = None) -> Any:
@@ -248,12 +248,12 @@ class Transpose(Op):
     word = "permutes"
     slots = ("a",)
     formulas = ("g with its axes permuted back",)
-    vjps = (lambda g, axes: np.transpose(g, None if axes is None else _inverse(axes)),)
+    vjps = (lambda g, axes: g.transpose() if axes is None else g.transpose(_inverse(axes)),)
     advice = "axes lists every axis once"
 
     @staticmethod
     def forward(a: Any, axes: Any = None) -> Any:
-        return np.transpose(a, axes)
+        return a.transpose(axes) if type(a) is np.ndarray else np.transpose(a, axes)
 
     @staticmethod
     def examples(rng: np.random.Generator) -> Examples:
@@ -297,11 +297,11 @@ class SwapAxes(Op):
     word = "permutes"
     slots = ("a",)
     formulas = ("g with the two axes swapped back",)
-    vjps = (lambda g, axis1, axis2: np.swapaxes(g, axis1, axis2),)
+    vjps = ("g.swapaxes(axis1, axis2)",)
 
     @staticmethod
     def forward(a: Any, axis1: Any, axis2: Any) -> Any:
-        return np.swapaxes(a, axis1, axis2)
+        return a.swapaxes(axis1, axis2) if type(a) is np.ndarray else np.swapaxes(a, axis1, axis2)
 
     @staticmethod
     def examples(rng: np.random.Generator) -> Examples:

@@ -168,6 +168,22 @@ def test_a_nan_operand_of_relu_passes_its_gradient():
     assert gradient(tv.relu, [NAN, -1.0], np.array([3.0, 5.0])) == [3.0, 0.0]
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "g"])
+@pytest.mark.parametrize("shape", [(7,), (349,), (350,), (40, 25), (3, 700)])
+def test_relu_selects_bit_for_bit_in_every_size_and_layout(shape: tuple[int, ...], dtype: str):
+    rng = np.random.default_rng(0)
+    a, g = rng.normal(size=shape).astype(dtype), rng.normal(size=shape).astype(dtype)
+    a.flat[:4] = NAN, -0.0, 0.0, INF
+    g.flat[::5], g.flat[1::5], g.flat[2::5] = NAN, -INF, -0.0
+    for given in (g, np.asfortranarray(g), g[..., ::-1]):
+        x = leaf(a)
+        tv.relu(x).backward(given)
+        expected = np.where(a <= 0, np.zeros((), dtype), given)
+        assert x.grad.dtype == expected.dtype
+        assert np.array_equal(x.grad, expected, equal_nan=True)
+        assert np.array_equal(np.signbit(x.grad), np.signbit(expected))
+
+
 # ---- far from zero ----------------------------------------------------------------------------------------------
 
 

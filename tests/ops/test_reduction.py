@@ -34,6 +34,28 @@ def test_method_numpy_function_and_own_function_are_one_op(name: str):
         np.testing.assert_allclose(y.numpy(), getattr(np, name)(x.numpy(), axis=1))
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize(
+    ("axis", "keepdims"), [(None, False), (None, True), (0, False), (1, True), (-1, False), ((0, 2), False), ((2, 0), True), ((), False)]
+)
+@pytest.mark.parametrize("n", [4, 1000])
+def test_sum_and_mean_repeat_the_gradient_of_arrays_of_every_size(n: int, axis: Any, keepdims: bool, dtype: str):
+    rng = np.random.default_rng(0)
+    x = leaf(np.zeros((2, n, 3)), dtype)
+    y = x.sum(axis=axis, keepdims=keepdims)
+    g = rng.normal(size=y.shape).astype(dtype)
+    wide = np.broadcast_to(g if keepdims or axis is None else np.expand_dims(g, axis), x.shape)
+    trace = y.backward(g)
+    share = trace.node(x).shares[0].value
+    assert share.dtype == np.dtype(dtype)
+    assert np.array_equal(share, wide)
+    assert not share.flags.writeable
+    assert np.array_equal(x.grad, wide)
+    x.grad = None
+    x.mean(axis=axis, keepdims=keepdims).backward(g)
+    assert np.array_equal(x.grad, wide / np.dtype(dtype).type(x.size / y.size))
+
+
 def test_sum_repeats_the_gradient_along_what_it_summed():
     assert gradient(lambda x: x.sum(axis=1), np.zeros((2, 2, 2)), np.array([[1.0, 2.0], [3.0, 4.0]])) == [[[1, 2], [1, 2]], [[3, 4], [3, 4]]]
     assert gradient(lambda x: x.sum(axis=(0, -1)), np.zeros((2, 3, 2)), np.array([1.0, 2.0, 3.0])) == [[[1, 1], [2, 2], [3, 3]]] * 2
