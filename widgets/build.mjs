@@ -44,7 +44,9 @@ mkdirSync(target, { recursive: true });
 let stale = false;
 for (const [name, options] of outputs) {
   const { outputFiles } = await build(options);
-  const text = line + outputFiles[0].text;
+  // The minifier leaves the spaces of custom properties, of which a sheet of tokens is full.
+  const plain = outputFiles[0].text;
+  const text = line + (name.endsWith(".css") ? plain.replace(/(--tv-[a-z0-9]+:) | (?=})/g, "$1") : plain);
   const path = join(target, name);
   if (check) {
     let old = "";

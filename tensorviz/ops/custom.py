@@ -23,7 +23,7 @@ __all__ = ["custom_op"]
 class CustomOp(Op, abstract=True):
     """An op made by :func:`custom_op`; its rule gets the gradient and all operands."""
 
-    word = "applies its own rule to"
+    word = "applies its own rule"
     user_vjp: Callable[..., Any]
     foreign = True
     since: int

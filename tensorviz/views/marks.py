@@ -39,6 +39,16 @@ class Pen:
         keep = ' xml:space="preserve"' if "  " in words or words != words.strip(" ") else ""
         return f'<text x="{n(x)}" y="{n(y)}" font-size="{n(size)}"{place}{keep} {self.paint.attributes(role, state, kind, special)}>{text.xml(words)}</text>'
 
+    def letters(self, x: float, y: float, words: str, role: str, size: float, anchor: str, state: str, kind: str) -> str:
+        """Words that are a drawing: a letter that stands for an op is not what its button is called, and speech input would stumble over it.
+
+        They are seen through a ``use``, so they belong to no element around it.
+        """
+        key = "tv-word-" + "-".join(f"{ord(c):x}" for c in words)
+        look = self.paint.attributes(role, state, kind)
+        use = f'<use href="#{key}" x="{n(x)}" y="{n(y)}" font-size="{n(size)}" text-anchor="{anchor}" {look}/>'
+        return f'<defs><text id="{key}">{text.xml(words)}</text></defs>{use}'
+
     def rect(self, x: float, y: float, w: float, h: float, radius: float, look: str) -> str:
         return f'<rect x="{n(x)}" y="{n(y)}" width="{n(w)}" height="{n(h)}" rx="{n(radius)}" {look}/>'
 

@@ -28,7 +28,6 @@ LOOKS: dict[str, Look] = {
     "hatch": {"fill": "none", "stroke": "@hair2", "stroke-width": "1.6"},
     "ground": {"fill": "@node"},
     "label": {"fill": "@ink", **_MONO},
-    "name": {"fill": "@ink2", **_MONO},
     "wire": {"fill": "none", "stroke": "@wire", "stroke-width": "1.6"},
     "head": {"fill": "@wire"},
     "back": {"fill": "none", "stroke": "@gline", "stroke-width": "2", "stroke-dasharray": "6 4"},
@@ -43,18 +42,22 @@ LOOKS: dict[str, Look] = {
     "sign": {"fill": "none", "stroke": "@ink", "stroke-width": "1.6", "stroke-linecap": "round", "stroke-linejoin": "round"},
     "frame-value": {"fill": "none", "stroke": "@val", "stroke-width": "1.2"},
     "frame-gradient": {"fill": "none", "stroke": "@gline", "stroke-width": "1.2", "stroke-dasharray": "4 2.5"},
-    "swatch": {"fill": "none", "stroke": "@hair2", "stroke-width": "1"},
     "cell": {"stroke": "@bg", "stroke-width": "1"},
     "cross": {"fill": "none", "stroke": "@err", "stroke-width": "1", "stroke-opacity": "0.35"},
     "tip": {"fill": "@ink"},
     "num-value": {"fill": "@val", **_MONO},
+    "mark-value": {"fill": "@val", **_MONO},
     "num-gradient": {"fill": "@grad", "font-weight": "600", **_MONO},
+    "mark-gradient": {"fill": "@grad", "font-weight": "600", **_MONO},
     "cellnum-value": {"fill": "@valink", **_MONO},
     "cellnum-gradient": {"fill": "@gradink", "font-weight": "600", **_MONO},
-    "mark-value": {"fill": "@val", **_MONO},
-    "mark-gradient": {"fill": "@grad", "font-weight": "600", **_MONO},
+    "name": {"fill": "@ink2", **_MONO},
     "dims": {"fill": "@ink2", **_MONO},
     "none": {"fill": "@ink2", **_MONO},
+}
+
+STILL: dict[str, Look] = {
+    "swatch": {"fill": "none", "stroke": "@hair2", "stroke-width": "1"},
     "note": {"fill": "@ink2", **_SANS},
     "title": {"fill": "@ink", "font-weight": "600", **_SANS},
     "count": {"fill": "@ink", "font-weight": "600", **_SANS},
@@ -67,9 +70,6 @@ LOOKS: dict[str, Look] = {
     "sum": {"fill": "none", "stroke": "@nowink", "stroke-width": "2"},
     "sumhead": {"fill": "@nowink"},
     "sumtext": {"fill": "@nowink", "font-weight": "600", **_SANS},
-}
-
-STILL: dict[str, Look] = {
     "born-nan": {"fill": "@err", "stroke": "@err", "stroke-width": "1.3"},
     "born-inf": {"fill": "@bg", "stroke": "@err", "stroke-width": "1.8"},
     "borntext-nan": {"fill": "@bg", "font-weight": "600", **_SANS},
@@ -161,18 +161,20 @@ def stylesheet(scope: str = ".tv-graph") -> str:
     rows = []
 
     def rule(selector: str, found: Look) -> None:
-        body = "; ".join(f"{name}: {_css(value)}" for name, value in found.items())
+        body = "; ".join(f"{name}: {_css(value)}" for name, value in found.items() if value != "@mono")
         rows.append(f"  {selector} {{ {body} }}")
 
+    rule("text", {"font-family": "var(--mono)"})  # said once: nearly all words in a picture are
     for role, found in LOOKS.items():
         base, _, side = role.partition("-")
         rule("".join(f".{word}" for word in CLASSES.get(base, (f"tv-{base}",))) + (f".tv-{side}" if side else ""), found)
     for role, kinds in BY_KIND.items():
         for kind, found in kinds.items():
             rule(f".tv-{'root' if kind == 'root' else f'kind-{kind}'} .tv-{role}", found)
-    for role, states in BY_STATE.items():
-        for state, found in states.items():
-            rule(f"[data-{state}] .tv-{role}" if role.startswith("pill") else f'[data-state="{state}"] .tv-{role}', found)
+    for state in dict.fromkeys(state for states in BY_STATE.values() for state in states):  # state by state: what looks the same stands together
+        for role, states in BY_STATE.items():
+            if state in states:
+                rule(f"[data-{state}] .tv-{role}" if role.startswith("pill") else f'[data-state="{state}"] .tv-{role}', states[state])
     rule(".tv-kind-constant .tv-shape", {"fill": "none", "stroke": "@hair2"})
     for special, found in SPECIAL.items():
         rule(f".tv-num.tv-{special}", found)
@@ -184,7 +186,7 @@ def stylesheet(scope: str = ".tv-graph") -> str:
         '.tv-node:not([data-state="active"]) .tv-halo', '.tv-node:not([data-state="zero"]) .tv-hatch',
         '.tv-node:not([data-state="zero"]) .tv-ground',
         '.tv-edge:not([data-state="active"]) .tv-band', '[data-state="idle"] > .tv-back', '[data-state="idle"] > .tv-backhead',
-        '[data-state="detached"] > .tv-back', '.tv-edge:not([data-state="blocked"]) > .tv-block',
+        '[data-state="detached"] > .tv-back', '[data-state="detached"] > .tv-backhead', '.tv-edge:not([data-state="blocked"]) > .tv-block',
         '[data-total][data-state="idle"]', '[data-share][data-state="idle"]', '.tv-stem[data-state="idle"] .tv-back',
         '.tv-stem[data-state="idle"] .tv-backhead',
     ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -184,8 +185,11 @@ class Composer:
         how = self.item_state(p.item)
         node, pen = p.item.node, self.pen
         glyph = [pen.glyph(p.shape, *p.glyph, p.root, how), pen.ground(p.word, p.size, how)]
-        glyph.append(pen.text(0, 6.2 if p.size > 16 else 5, p.word, "label", p.size, "middle", how, p.shape))
+        drawn = pen.letters if self.paint.live and not _said(p.word, p.aria) else pen.text
+        glyph.append(drawn(0, 6.2 if p.size > 16 else 5, p.word, "label", p.size, "middle", how, p.shape))
         if p.name:
+            if self.paint.live:
+                glyph.append(" ")  # or a reader would run the two together
             glyph.append(pen.text(s.name_at.x, s.name_at.y, p.name, "name", name_size(p), s.name_anchor, how, "root" if p.root else ""))
         if p.saved_input:
             glyph.append(pen.saved(-p.glyph[0] / 2 - 1, 0) if self.direction == "LR" else pen.saved(0, -p.glyph[1] / 2 - 1))
@@ -341,3 +345,8 @@ def _ranges(members: tuple[int, ...]) -> str:
         else:
             out.append((i, i))
     return " ".join(str(a) if a == b else f"{a}-{b}" for a, b in out)
+
+
+def _said(word: str, name: str) -> bool:
+    """Whether the words of a label are among those of the accessible name: ``σ`` is not in ``sigmoid gate (3,)``."""
+    return set(re.findall(r"\w+", word)) <= set(re.findall(r"\w+", name))

@@ -99,6 +99,7 @@ def _collapse(nodes: tuple[TraceNode, ...], owner: dict[int, str], labels: Label
     parts = {n.id: tuple(n.scope.split("/")) for n in nodes if n.scope}
     if not parts:
         return
+    parts |= _used(nodes)
     for depth in range(max(map(len, parts.values())), 0, -1):
         home = {i: "/".join(path[:depth]) for i, path in parts.items()}
         if len(set(home.values())) + len(nodes) - len(home) <= most:
@@ -117,6 +118,19 @@ def _collapse(nodes: tuple[TraceNode, ...], owner: dict[int, str], labels: Label
             continue
         owner[i] = f"scope:{name}"
         labels[f"scope:{name}"] = ("scope", name)
+
+
+def _used(nodes: tuple[TraceNode, ...]) -> dict[int, tuple[str, ...]]:
+    """The scopes of numbers that stand in a formula (``0.5 * h``), where all of their uses are in one.
+
+    They are recorded outside of all scopes, and would crowd around each closed one.
+    """
+    found: dict[int, str] = {}
+    for n in nodes:
+        for i in n.inputs:
+            if nodes[i].kind == "constant" and not nodes[i].scope and not nodes[i].shape:
+                found[i] = n.scope if found.get(i, n.scope) == n.scope else ""
+    return {i: tuple(scope.split("/")) for i, scope in found.items() if scope}
 
 
 def _build(trace: Trace, owner: dict[int, str], labels: Labels) -> Scene:

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import tensorviz as tv
+from browser.scenes import SCENES
 from tensorviz.trace import Trace
 
 AXE = Path(__file__).parents[2] / "widgets" / "node_modules" / "axe-core" / "axe.min.js"
@@ -71,6 +72,35 @@ def test_nothing_serious_in_any_section(open_page, tmp_path, axe, make, scheme):
     stepper.page.keyboard.press("?")
     found += [f"help: {line}" for line in serious(stepper.page, axe, ".tv-help")]
     assert not found, "\n".join(found)
+
+
+JUDGED = {scene.name: scene for scene in SCENES}
+DAILY = ("fork", "findings", "blame", "edit", "network", "pair", "lecture-fork")
+"""Scenes that are judged every day, in light or dark by turns; the others and the third palette by ``-m slow``."""
+
+
+def nothing_serious(browser, tmp_path: Path, axe: str, name: str, theme: str) -> None:
+    wide, high = JUDGED[name].size
+    context = browser.new_context(viewport={"width": wide, "height": high}, offline=True, reduced_motion="reduce")
+    try:
+        page = context.new_page()
+        JUDGED[name].open(page, tmp_path, theme)
+        found = serious(page, axe)
+    finally:
+        context.close()
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(("name", "theme"), [(name, ("light", "dark")[i % 2]) for i, name in enumerate(DAILY)])
+def test_nothing_serious_in_what_a_person_does(browser, tmp_path, axe, name, theme):
+    nothing_serious(browser, tmp_path, axe, name, theme)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["light", "dark", "cs231n"])
+@pytest.mark.parametrize("name", JUDGED)
+def test_nothing_serious_in_any_scene_in_any_palette(browser, tmp_path, axe, name, theme):
+    nothing_serious(browser, tmp_path, axe, name, theme)
 
 
 def test_every_sentence_reaches_the_live_region(open_page, tmp_path):

@@ -242,3 +242,12 @@ def test_a_share_of_another_precision_goes_on_in_the_operands(broadcasts: bool):
     wide(below(x)).sum().backward()
     assert seen == [np.float32]
     assert x.grad.dtype == np.float32
+
+
+def test_a_custom_rule_is_told_in_a_whole_sentence():
+    x = tv.tensor([1.0, 2.0], requires_grad=True, name="x")
+    double = tv.custom_op("double", lambda a: 2 * a, lambda g, a: (2 * g,))
+    y = double(x)
+    trace = (y * y).sum().backward()
+    said = next(s.caption for s in trace.steps if s.kind == "pull" and trace.nodes[s.node].op == "double")
+    assert said == "The rule of y runs: double applies its own rule; a share goes to x."

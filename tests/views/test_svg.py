@@ -327,6 +327,22 @@ def test_scopes_collapse_where_nodes_are_many_and_not_where_they_are_few() -> No
     assert {"layer0", "5 nodes", "W0", "b0"} <= set(texts(many))
 
 
+def test_a_number_of_a_formula_is_in_the_scope_that_uses_it_and_what_two_scopes_use_stays_outside() -> None:
+    t = circuits.Tape()
+    h = t.leaf([1.0, 2.0], "h")
+    two = t.constant(2.0)
+    for i in range(60):
+        t.scope = ""
+        half = t.constant(0.5)
+        t.scope = f"layer{i}"
+        h = t.mul(t.mul(h, half), two)
+    t.scope = ""
+    t.sum(h, "loss")
+    drawn = to_svg(t.record())
+    assert {int(i) for i in by(drawn, "data-node")} == {0, two, len(t.nodes) - 1}
+    assert set(by(drawn, "data-group")) == {f"scope:layer{i}" for i in range(60)}
+
+
 def test_a_collapsed_scope_opens_around_the_node_of_the_step() -> None:
     trace = circuits.layers(40, 4, scoped=True)
     k, step = next((k, s) for k, s in enumerate(trace.steps) if s.kind == "accumulate" and trace.nodes[s.node].name == "W20")
@@ -381,6 +397,17 @@ def test_the_skeleton_has_class_names_instead_of_colours() -> None:
     assert not re.search(r"#[0-9a-f]{6}|fill=|stroke=", svg)
     assert root(svg).attrib["class"] == "tv-graph"
     assert [e.attrib["class"] for e in root(svg)] == ["tv-viewport"]
+
+
+def test_a_letter_that_stands_for_an_op_is_seen_but_is_no_word_of_its_button() -> None:
+    drawn = root(skeleton(circuits.staged()))
+    button = next(e for e in drawn.iter() if e.get("aria-label") == "sigmoid sigx ()")
+    words = [e.text for e in button.iter() if e.tag.endswith("}text") and "id" not in e.attrib]
+    assert words == ["sigx"]
+    (shown,) = [e for e in button.iter() if e.tag.endswith("}use")]
+    assert "tv-label" in (shown.get("class") or "")
+    assert next(e for e in button.iter() if "#" + e.get("id", "") == shown.get("href")).text == "σ"
+    assert "<use" not in to_svg(circuits.staged())
 
 
 def test_the_skeleton_holds_every_state_of_every_node_and_edge() -> None:

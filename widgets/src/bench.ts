@@ -35,7 +35,7 @@ export interface Session {
   reset(): void;
   /** Say something to the person, under the tabs; the inspector takes this over. */
   tell(words: string): void;
-  /** Draw the inspector anew; the inspector takes this over, too. */
+  /** Draw anew what another choice changes; the stepper takes this over. */
   again(): void;
 }
 

@@ -20,8 +20,8 @@ export function logStrength(value: number, largest: number): number {
   return Math.round(Math.max(0, t) * STRONGEST);
 }
 
-/** The CSS colour of a cell, in tokens, so that it follows the theme. */
-export function tint(kind: Kind, value: number, largest: number, log = false): string {
+/** The CSS colour of a cell, in tokens, so that it follows the theme: the end of the side that a number is on, `strong` per cent of it. */
+export function tint(kind: Kind, value: number, strong: number): string {
   const hue = `--tv-${kind === "value" ? "v" : "g"}${value >= 0 ? "pos" : "neg"}`;
-  return `color-mix(in srgb, var(${hue}) ${(log ? logStrength : strength)(value, largest)}%, var(--tv-cell0))`;
+  return `color-mix(in srgb, var(${hue}) ${strong}%, var(--tv-cell0))`;
 }

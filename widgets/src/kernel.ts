@@ -32,6 +32,11 @@ export class Kernel {
 
   constructor(private readonly say: ((wish: object) => void) | null = null) {}
 
+  /** Whether there is anybody to ask: on a page of its own there never is. */
+  get possible(): boolean {
+    return this.say !== null;
+  }
+
   /** A promise that is always kept: with an answer, or with why there is none. */
   ask(wish: Wish): Promise<Reply> {
     if (!this.live || !this.say) return Promise.resolve({ error: GONE });

@@ -7,6 +7,9 @@ export type NodeState = "idle" | "reached" | "active" | "done" | "zero";
 export type EdgeState = "idle" | "passed" | "active" | "blocked";
 export type MarkKind = "fork" | "unbroadcast" | "route" | "nan" | "inf" | "check" | "finding";
 
+/** What a mark calls a finding whose name alone would be taken for what the gradient brings. */
+const SPOKEN: Record<string, string> = { nan: "NaN forward", inf: "∞ forward" };
+
 /** Something worth stopping at, found in the record. */
 export interface Mark {
   readonly step: number;
@@ -173,7 +176,7 @@ export class Steps {
       const step = written >= 0 ? written : this.ruled(node);
       // where the trouble is born backward there is a mark already
       if (!this.marks.some((m) => m.step === step && m.kind === kind))
-        this.marks.push({ step, kind: "finding", node, label: kind });
+        this.marks.push({ step, kind: "finding", node, label: SPOKEN[kind] ?? kind });
     }
   }
 

@@ -5,6 +5,7 @@ import { h } from "./dom";
 import type { Store } from "./state";
 import { beside, Steps } from "./step";
 import { apply, watch } from "./theme";
+import { scaleBy } from "./tints";
 import { bar } from "./view/bar";
 import { blame } from "./view/checker";
 import { caption } from "./view/caption";
@@ -82,9 +83,13 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     },
   };
 
+  scaleBy(rec, context.session.memory.log);
   const controls = bar(context, actions);
   const picture = graph(context);
   const panes: Pane[] = [controls, timeline(context), caption(context), picture, source(context), inspector(context)];
+  context.session.again = () => {
+    for (const pane of panes) pane.again?.();
+  };
   // A tall picture gets a taller widget, once: it never changes while stepping.
   const tall = Math.min(TALLEST, Math.max(SHORTEST, picture.height + BELOW));
   const overlay = help(() => toggleHelp());

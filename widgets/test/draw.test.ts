@@ -42,6 +42,22 @@ describe("the tree of groups", () => {
     expect([...owner]).toEqual([0, 1, 2, 2, 3]);
   });
 
+  it("counts a number of a formula to the scope that uses it, and what two scopes use to neither", () => {
+    const numbers = record([
+      [[], ""],
+      [[], ""],
+      [[], ""],
+      [[0, 1, 2], "a"],
+      [[3, 2], "b"],
+    ]);
+    const nodes = numbers.header.nodes as unknown as Record<string, unknown>[];
+    for (const id of [1, 2]) Object.assign(nodes[id] ?? {}, { kind: "constant", shape: [] });
+    Object.assign(nodes[0] ?? {}, { kind: "constant", shape: [3] });
+    const { items } = new Tree(numbers).scene(new Set());
+    expect(items.map((i) => i.group?.key ?? i.node)).toEqual([0, 2, "scope:a", "scope:b"]);
+    expect(items[2]?.group?.members).toEqual([1, 3]);
+  });
+
   it("leaves no node out of a hundred thousand, and opens with few items", () => {
     const tree = new Tree(chain(100_000));
     const { items, owner } = tree.scene(tree.start());

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Steps } from "../src/step";
-import { placed } from "../src/view/timeline";
+import { bands, placed } from "../src/view/timeline";
 import type { Recording } from "../src/wire";
 import { recording, shared } from "./golden";
 
@@ -237,5 +237,25 @@ describe("a pass of very many marks", () => {
     expect(drawn.length).toBeGreaterThan(30);
     expect(at).toEqual([...at].sort((a, b) => a - b));
     at.forEach((k, i) => i && expect(((k - (at[i - 1] ?? 0)) * 900) / many.length).toBeGreaterThan(22));
+  });
+});
+
+describe("the brackets under the track", () => {
+  const groups = [
+    { first: 0, last: 0, node: -1, label: "seed" },
+    { first: 1, last: 3, node: 4, label: "x * x" },
+    { first: 4, last: 6, node: 2, label: "h + 1" },
+    { first: 7, last: 7, node: -1, label: "write .grad" },
+  ];
+  it("are those of scopes where there are some", () => {
+    expect(bands(groups, (id) => (id === 4 ? "b" : "a")).map((band) => band.label)).toEqual([
+      "seed",
+      "b",
+      "a",
+      "write .grad",
+    ]);
+  });
+  it("stay those of the rules where there is none", () => {
+    expect(bands(groups, () => "")).toEqual([]);
   });
 });

@@ -1,8 +1,9 @@
 /** A picture in the browser, of what Python did not draw: the same marks and class names as `views/picture.py`. Knows nothing of states. */
-import { strength, type Kind } from "../color";
+import type { Kind } from "../color";
 import { s } from "../dom";
 import { cells, count, number, shape, stats } from "../format";
 import type { Steps } from "../step";
+import { depth } from "../tints";
 import type { ArrayView, Recording } from "../wire";
 import { layered, type Point } from "./layered";
 import type { Item, Scene } from "./tree";
@@ -314,7 +315,6 @@ function labelled(rec: Recording, kind: Kind, array: ArrayView, x: number, top: 
     const mark = kind === "gradient" ? 16 : 0;
     const [rows, height] = [size / columns, (size / columns) * CELL];
     const y = top(height);
-    const largest = kind === "value" ? rec.header.view.value_max : rec.header.view.gradient_max;
     const parts: SVGElement[] = mark
       ? [word("tv-mark", "∂", { x: f(x + 10), y: f(y + height / 2 + 5), "text-anchor": "end" })]
       : [];
@@ -323,7 +323,7 @@ function labelled(rec: Recording, kind: Kind, array: ArrayView, x: number, top: 
       const [cx, cy] = [x + mark + (i % columns) * cell, y + Math.floor(i / columns) * CELL];
       const hue = Number.isNaN(v) ? "nan" : `${kind[0]}${v >= 0 ? "pos" : "neg"}`;
       const rect = s("rect", { class: `tv-cell tv-${hue}`, x: f(cx), y: f(cy), width: cell, height: CELL });
-      rect.style.setProperty("--tv-tint", `${strength(v, largest)}%`);
+      rect.style.setProperty("--tv-tint", `${depth(rec, kind, v)}%`);
       const odd = v === 0 ? " tv-zero" : Number.isNaN(v) ? " tv-nan" : Number.isFinite(v) ? "" : " tv-inf";
       parts.push(
         rect,
@@ -410,12 +410,8 @@ function glyph(rec: Recording, t: Station, x: number, y: number): SVGGElement {
     d ? s("path", { class: "tv-shape", d }) : box("tv-shape", 0, round),
     s("path", { class: "tv-hatch", d: hatch }),
     t.root && box("tv-inner", -4, Math.max(2, round - 4)),
-    s(
-      "text",
-      { class: "tv-label", "font-size": t.size, x: 0, y: t.size > 16 ? 6.2 : 5, "text-anchor": "middle" },
-      t.word,
-    ),
-    item.group && " ", // or a reader would run the two together
+    ...letters(t, said),
+    " ", // or a reader would run the two together
     t.name &&
       s(
         "text",
@@ -423,6 +419,14 @@ function glyph(rec: Recording, t: Station, x: number, y: number): SVGGElement {
         t.name,
       ),
   );
+}
+
+/** The words of a glyph. A letter that stands for an op is not what its button is called, and speech input would stumble over it: it is seen through a `use`. */
+function letters({ word, size }: Station, said: string): SVGElement[] {
+  const look = { class: "tv-label", "font-size": size, x: 0, y: size > 16 ? 6.2 : 5, "text-anchor": "middle" };
+  if (!/[\p{L}\p{N}]/u.test(word) || said.split(" ").includes(word)) return [s("text", look, word)];
+  const id = `tv-word-${encodeURIComponent(word).replace(/%/g, "-")}`;
+  return [s("defs", {}, s("text", { id }, word)), s("use", { href: `#${id}`, ...look })];
 }
 
 /** Ids as `3-17 20`. */

@@ -69,7 +69,8 @@ export class Tree {
       parent.parts.push(made);
       return made;
     };
-    nodes.forEach((n, id) => find(n.scope).parts.push(id));
+    const homes = used(nodes);
+    nodes.forEach((n, id) => find(homes.get(id) ?? n.scope).parts.push(id));
     this.homes = new Array<Group>(nodes.length);
     // Children were made after their parents, so going backwards finds their members complete.
     for (const group of [...scopes.values()].reverse()) {
@@ -217,4 +218,16 @@ export class Tree {
     });
     return { wires, stubs };
   }
+}
+
+/** The scopes of numbers that stand in a formula (`0.5 * h`), where all of their uses are in one: recorded outside of all scopes, they would crowd around each closed one. */
+function used(nodes: Recording["header"]["nodes"]): Map<number, string> {
+  const found = new Map<number, string>();
+  for (const { scope, inputs } of nodes)
+    for (const i of inputs) {
+      const n = nodes[i];
+      if (n?.kind === "constant" && !n.scope && !n.shape.length)
+        found.set(i, (found.get(i) ?? scope) === scope ? scope : "");
+    }
+  return found;
 }

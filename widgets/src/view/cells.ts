@@ -1,6 +1,7 @@
 /** An array as numbered heat cells, as a small picture, or as figures. */
-import { DECADES, logStrength, strength, STRONGEST, tint, type Kind } from "../color";
+import { DECADES, logStrength, strength, STRONGEST, type Kind } from "../color";
 import { cells as words, count, number, shape, stats } from "../format";
+import { isLog, largest, shade } from "../tints";
 import { h, type Attributes, type Child, type Virtual } from "../virtual";
 import type { ArrayView, Recording } from "../wire";
 
@@ -8,6 +9,7 @@ const MOST_COLUMNS = 16; // wider than the pane scrolls
 const MOST_ROWS = 12;
 const [FEW_ROWS, FEW_LETTERS] = [4, 16]; // what has room in a cell of the ledger
 const PICTURE = 96; // px of the longer side
+const SOFT = 6; // how fast the tints of a picture rise: it has no numbers, so it keeps more of the differences between large ones
 
 /** Rows and columns of the table of an array: the last axis runs to the right, all others down. */
 export function grid(sizes: readonly number[]): [number, number] {
@@ -21,32 +23,18 @@ export function fits(array: ArrayView | null): boolean {
   return rows <= MOST_ROWS && columns <= MOST_COLUMNS;
 }
 
-export function largest(rec: Recording, kind: Kind): number {
-  return kind === "value" ? rec.header.view.value_max : rec.header.view.gradient_max;
-}
-
-/** The records whose cells are on a log scale. */
-const logged = new WeakSet<Recording>();
-
-export function scaleBy(rec: Recording, log: boolean): void {
-  if (log) logged.add(rec);
-  else logged.delete(rec);
-}
-
 /** One heat cell. */
 export function cell(rec: Recording, kind: Kind, value: number, word: string, more: Attributes = {}): Virtual {
   const odd = Number.isNaN(value) ? "nan" : Number.isFinite(value) ? null : value > 0 ? "inf" : "ninf";
-  const log = logged.has(rec);
-  const top = largest(rec, kind);
   // Below the end of the log scale: not zero, though it has no tint.
-  const clipped = log && value !== 0 && Math.abs(value) < top / 10 ** DECADES;
+  const clipped = isLog(rec) && value !== 0 && Math.abs(value) < largest(rec, kind) / 10 ** DECADES;
   return h(
     "td",
     {
       class: value === 0 ? "tv-zero" : null,
       "data-special": clipped ? "clipped" : odd,
       title: String(value),
-      style: odd ? "" : `background: ${tint(kind, value, top, log)}`,
+      style: odd ? "" : `background: ${shade(rec, kind, value)}`,
       ...more,
     },
     word,
@@ -88,15 +76,15 @@ export function table(
   );
 }
 
-/** A down-sampled picture, on the scale of the pass; without a record on its own, as weights between 0 and 1 are. */
+/** A down-sampled picture on a scale of its own, since nothing would be seen of an array beside one of far larger numbers; on the log scale, on that of the pass. */
 export function picture(array: ArrayView, kind: Kind, rec?: Recording): Virtual | null {
   const [rows, columns] = array.picture ? [array.picture.rows, array.picture.columns] : grid(array.shape);
   const data = array.picture?.data ?? array.data;
   if (!data || !rows || !columns) return null;
   const unit = Math.max(1, Math.min(12, Math.floor(PICTURE / Math.max(rows, columns))));
   const { min, max } = array.stats;
-  const top = rec ? largest(rec, kind) : Math.max(Math.abs(min), Math.abs(max));
-  const log = rec !== undefined && logged.has(rec);
+  const log = rec !== undefined && isLog(rec);
+  const top = log ? largest(rec, kind) : Math.max(Math.abs(min), Math.abs(max));
   const paint = (box: HTMLCanvasElement) => {
     const brush = box.getContext?.("2d");
     if (!brush) return;
@@ -111,7 +99,7 @@ export function picture(array: ArrayView, kind: Kind, rec?: Recording): Virtual 
       brush.fillStyle = Number.isFinite(value) ? zero : bad;
       brush.fillRect(x, y, 1, 1);
       if (!Number.isFinite(value) || value === 0) continue;
-      brush.globalAlpha = (log ? logStrength : strength)(value, top) / STRONGEST;
+      brush.globalAlpha = (log ? logStrength(value, top) : strength(value, top, SOFT)) / STRONGEST;
       brush.fillStyle = value > 0 ? pos : neg;
       brush.fillRect(x, y, 1, 1);
     }
@@ -162,7 +150,10 @@ export function array(rec: Recording, kind: Kind, view: ArrayView | null, label:
   if (view.size === 0) return h("div", { class: "tv-array" }, head, h("p", { class: "tv-dim" }, "no entries"));
   const body: Child[] = fits(view)
     ? [h("div", { class: "tv-scroll" }, table(rec, kind, view, label, dress))]
-    : [h("div", { class: "tv-side" }, picture(view, kind, rec), figures(view))];
+    : [
+        h("div", { class: "tv-side" }, picture(view, kind, rec), figures(view)),
+        !isLog(rec) && h("p", { class: "tv-dim tv-small" }, "the picture is on its own scale"),
+      ];
   return h("div", { class: "tv-array" }, head, ...body);
 }
 

@@ -48,14 +48,17 @@ export function setShare(session: Context["session"], at: string, entry: number 
   return session.change({ values, shares: [...others, [at, entry, to]] });
 }
 
-/** Zero for a share, or what its rule sent again: what moves downstream is what went through it. */
-export function shareButton({ rec, session }: Context, share: number, name: string): Virtual {
+const NO_KERNEL = "A share can be changed while a kernel is there: run the cell again.";
+
+/** Zero for a share, or what its rule sent again: what moves downstream is what went through it. Off where the kernel is gone, and not there where none can come. */
+export function shareButton({ rec, session }: Context, share: number, name: string): Virtual | null {
+  const { kernel } = session;
+  if (!kernel.possible) return null;
   const at = edge(rec, share);
   const { values, shares } = session.changes;
   const changed = shares.some(([e]) => e === at);
   const act = () => {
-    if (!session.kernel.live)
-      return session.tell("A share can be changed while a kernel is there: run the cell again.");
+    if (!kernel.live) return session.tell(NO_KERNEL);
     const done = changed
       ? session.change({ values, shares: shares.filter(([e]) => e !== at) })
       : setShare(session, at, null, 0);
@@ -64,7 +67,14 @@ export function shareButton({ rec, session }: Context, share: number, name: stri
   const word = changed ? "as sent" : "set to 0";
   return v(
     "button",
-    { type: "button", class: "tv-quiet tv-small", "aria-label": `${word}: share from ${name}`, onclick: act },
+    {
+      type: "button",
+      class: "tv-quiet tv-small",
+      "aria-label": `${word}: share from ${name}`,
+      "aria-disabled": kernel.live ? null : "true",
+      title: kernel.live ? null : NO_KERNEL,
+      onclick: act,
+    },
     word,
   );
 }

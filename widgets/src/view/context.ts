@@ -23,6 +23,8 @@ export interface Context {
 export interface Pane {
   readonly element: HTMLElement;
   update(): void;
+  /** Draw anew what is there: something that no step changes is another one now. */
+  again?(): void;
   /** Called when the pane has a size, or another one. */
   resize?(): void;
 }

@@ -5,6 +5,7 @@ import { LIMIT, Tree, type Group } from "../draw/tree";
 import { leisure } from "../leisure";
 import { attribute, h } from "../dom";
 import { shortTitle } from "../step";
+import { isLog } from "../tints";
 import { h as v, patch } from "../virtual";
 import { badges } from "./badges";
 import type { Context, Pane } from "./context";
@@ -39,7 +40,11 @@ export function graph(context: Context): GraphPane {
   let near: { stage: Stage; core: Set<number> } | null = null;
 
   const make = (): Picture => {
-    if (still && open.size === everything.size) return new Picture(rec, steps, parse(still));
+    if (still && open.size === everything.size) {
+      const whole = new Picture(rec, steps, parse(still));
+      if (isLog(rec)) whole.retint();
+      return whole;
+    }
     const made = draw(rec, steps, tree.scene(open));
     return new Picture(rec, steps, made.svg, made);
   };
@@ -53,7 +58,9 @@ export function graph(context: Context): GraphPane {
   stage.head = tree.size ? HEAD : 0;
   const crumbs = h("div", { class: "tv-crumbs", role: "group", "aria-label": "Groups and node" });
   const beside = h("div", { class: "tv-near", hidden: true });
-  const foot = h("div", { class: "tv-foot" }, legend(context), stage.map as unknown as Node);
+  const meaning = h("div", { class: "tv-legend" }, ...legend(context));
+  let log = isLog(rec);
+  const foot = h("div", { class: "tv-foot" }, meaning, stage.map as unknown as Node);
   const element = h("div", { class: "tv-graph-pane" }, crumbs, stage.element, beside, foot);
   let [shown, roving, listed] = [-1, -1, ""];
   let pointed = -1; // the node, or the first one of the group, that has the focus
@@ -123,6 +130,8 @@ export function graph(context: Context): GraphPane {
         near.core = core;
       } else {
         near = { stage: new Stage(drawn), core };
+        near.stage.smallest = 1; // it is there to be read
+        near.stage.least = stage.least;
         beside.replaceChildren(near.stage.element);
       }
       near.stage.resize();
@@ -345,6 +354,12 @@ export function graph(context: Context): GraphPane {
       for (const each of [stage, near?.stage]) each?.grow(scale);
     },
     focusNode: (id) => rove(id, true),
+    again() {
+      if (log === isLog(rec)) return;
+      log = !log;
+      patch(meaning, legend(context));
+      for (const each of [stage, near?.stage]) each?.picture.retint();
+    },
     resize() {
       if (stage.resize()) follow(store.now.selected ?? steps.activeNode(store.now.step), false);
       if (near?.stage.resize()) update();

@@ -4,7 +4,7 @@ import { h as element } from "../dom";
 import { number, shape } from "../format";
 import { expressionOf, shortTitle } from "../step";
 import { h, patch, type Child, type Virtual } from "../virtual";
-import { array, scaleBy } from "./cells";
+import { array } from "./cells";
 import { scaleChoice } from "./scale";
 import type { Context, Pane } from "./context";
 import { alarm, findingsOf, findingsPane, severity } from "./findings";
@@ -135,7 +135,6 @@ export function inspector(context: Context): Pane {
         button.tabIndex = on ? 0 : -1;
       }
       const focused = panel.contains(document.activeElement) ? document.activeElement?.getAttribute("data-cell") : null;
-      scaleBy(rec, memory.log);
       patch(panel, content(id));
       if (focused && document.activeElement?.getAttribute("data-cell") !== focused)
         panel.querySelector<HTMLElement>(`[data-cell="${focused}"]`)?.focus({ preventScroll: true });
@@ -149,7 +148,7 @@ export function inspector(context: Context): Pane {
     pane.update();
   };
   context.session.kernel.on(again);
-  context.session.again = again;
+  pane.again = again;
   return pane;
 }
 

@@ -1,26 +1,12 @@
 /** What the colours and lines mean, with the ends of both scales. */
-import { tint, type Kind } from "../color";
-import { h, s } from "../dom";
-import { MINUS, number } from "../format";
+import { DECADES } from "../color";
+import { number } from "../format";
 import type { MarkKind } from "../step";
+import { isLog } from "../tints";
+import { h, s, type Child, type Virtual } from "../virtual";
 import type { Context } from "./context";
 import { glyph } from "./icons";
-
-function scale(kind: Kind, largest: number): SVGSVGElement {
-  const count = 9;
-  const cells = Array.from({ length: count }, (_, i) => {
-    const at = (2 * i) / (count - 1) - 1;
-    const rect = s("rect", { x: i * 12 + 0.5, y: 0.5, width: 12, height: 12 });
-    rect.style.fill = tint(kind, (largest * Math.sinh(at * Math.asinh(50))) / 50, largest);
-    return rect;
-  });
-  return s(
-    "svg",
-    { width: count * 12 + 1, height: 13, "aria-hidden": "true" },
-    ...cells,
-    s("rect", { class: "tv-outline", x: 0.5, y: 0.5, width: count * 12, height: 12 }),
-  );
-}
+import { ramp } from "./scale";
 
 const SAID: Partial<Record<MarkKind, string>> = {
   fork: "fork adds",
@@ -29,7 +15,7 @@ const SAID: Partial<Record<MarkKind, string>> = {
 };
 
 /** A badge small enough for a line of text. */
-function badge(kind: MarkKind): SVGSVGElement {
+function badge(kind: MarkKind): Virtual {
   const inside =
     kind === "fork"
       ? s("text", { x: 12, y: 13.2, "text-anchor": "middle" }, "Σ")
@@ -42,23 +28,13 @@ function badge(kind: MarkKind): SVGSVGElement {
   );
 }
 
-export function legend({ rec, steps, store }: Context): HTMLElement {
-  const { value_max, gradient_max } = rec.header.view;
-  const ends = (kind: Kind, word: string, m: number) =>
-    h(
-      "span",
-      { class: kind === "value" ? "tv-v" : "tv-g" },
-      `${word} ${MINUS}${number(m)} `,
-      scale(kind, m),
-      ` ${number(m)}`,
-    );
+export function legend({ rec, steps, store }: Context): Child[] {
   const there = new Set(steps.marks.map((m) => m.kind));
   const marks = (Object.keys(SAID) as MarkKind[]).filter((kind) => there.has(kind));
-  return h(
-    "div",
-    { class: "tv-legend" },
-    ends("value", "value", value_max),
-    ends("gradient", "∂", gradient_max),
+  return [
+    ramp(rec, "value"),
+    ramp(rec, "gradient"),
+    isLog(rec) && h("span", {}, `${DECADES} powers of ten`),
     ...marks.map((kind) => h("span", {}, badge(kind), ` ${SAID[kind]}`)),
     (there.has("nan") || there.has("inf")) &&
       h("span", { class: "tv-bad" }, h("i", { class: "tv-dashes" }), " NaN or inf on its way"),
@@ -77,5 +53,5 @@ export function legend({ rec, steps, store }: Context): HTMLElement {
         ` ${number(steps.norms[1])}`,
       ),
     h("span", {}, "solid forward, dashed backward"),
-  );
+  ];
 }

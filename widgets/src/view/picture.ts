@@ -1,9 +1,10 @@
 /** The states on the picture: which elements a step touches, and what they then show; what is out of sight is not drawn. */
-import { strength } from "../color";
+import type { Kind } from "../color";
 import type { Drawing } from "../draw/draw";
 import { attribute, s, text } from "../dom";
 import { cells, number, stats } from "../format";
 import { specialOf, type Span, type Steps } from "../step";
+import { depth } from "../tints";
 import type { ArrayView, Recording } from "../wire";
 
 /** A jump over more steps than this looks at every element once instead. */
@@ -497,7 +498,23 @@ export class Picture {
       if (!rect) return;
       overlay(rect, words[i] ?? "");
       attribute(rect, "class", `tv-cell ${Number.isNaN(value) ? "tv-nan" : value >= 0 ? "tv-gpos" : "tv-gneg"}`);
-      rect.style.setProperty("--tv-tint", `${strength(value, this.rec.header.view.gradient_max)}%`);
+      rect.style.setProperty("--tv-tint", `${depth(this.rec, "gradient", value)}%`);
     });
+  }
+
+  /** Tint every cell anew: the scale is another one. */
+  retint(): void {
+    const { rec, steps } = this;
+    const paint = (group: Element, kind: Kind, array: ArrayView | null) =>
+      group.querySelectorAll<SVGElement>(".tv-cell").forEach((rect, i) => {
+        rect.style.setProperty("--tv-tint", `${depth(rec, kind, array?.data?.[i] ?? NaN)}%`);
+      });
+    for (const root of [this.svg, this.parked]) {
+      for (const group of root.querySelectorAll<SVGElement>("[data-value]"))
+        paint(group, "value", rec.array(rec.header.nodes[Number(group.dataset["value"])]?.value ?? -1));
+    }
+    for (const [key, { element }] of this.shares)
+      paint(element, "gradient", rec.array(rec.share.value[steps.edges.get(key)?.share ?? -1] ?? -1));
+    for (const total of [...this.totals.values()].flat()) paint(total.element, "gradient", rec.array(total.shown));
   }
 }

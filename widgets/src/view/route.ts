@@ -1,10 +1,10 @@
 /** Where a selecting op sent its gradient: the operand's cells, winners ringed with their fraction. */
-import { tint } from "../color";
 import { cells, count, fraction, shape } from "../format";
 import { shortTitle } from "../step";
+import { shade } from "../tints";
 import { h, type Child, type Virtual } from "../virtual";
 import type { Recording } from "../wire";
-import { fits, grid, largest, picture } from "./cells";
+import { fits, grid, picture } from "./cells";
 import { position } from "./formula";
 
 export function route(rec: Recording, share: number): Virtual {
@@ -63,14 +63,14 @@ function mask(
       {
         class: "tv-above",
         "data-special": odd,
-        style: odd ? "" : `background: ${tint("value", v, largest(rec, "value"))}`,
+        style: odd ? "" : `background: ${shade(rec, "value", v)}`,
       },
       values[i] ?? "",
     );
     const lit = w > 0 && Number.isFinite(g);
     const below = h(
       "div",
-      { class: "tv-below", style: lit ? `background: ${tint("gradient", g, largest(rec, "gradient"))}` : "" },
+      { class: "tv-below", style: lit ? `background: ${shade(rec, "gradient", g)}` : "" },
       w > 0 && h("b", {}, fraction(w)),
       w > 0 ? h("span", { class: "tv-g" }, `∂${(gradients[i] ?? "").trim()}`) : h("span", { class: "tv-zero" }, "0"),
     );

@@ -1,20 +1,27 @@
 /** The scale of the cells: what its colours and glyphs mean, and the choice between two. */
-import { DECADES, tint, type Kind } from "../color";
+import { DECADES, STRONGEST, tint, type Kind } from "../color";
 import { MINUS, number } from "../format";
-import { h, type Child, type Virtual } from "../virtual";
-import { largest } from "./cells";
+import { largest, scaleBy } from "../tints";
+import { h, type Virtual } from "../virtual";
+import type { Recording } from "../wire";
 import type { Context } from "./context";
 
 const STEPS = 9;
 
-function ramp(kind: Kind, top: number, log: boolean): Child[] {
-  return Array.from({ length: STEPS }, (_, i) => {
-    const at = (2 * i) / (STEPS - 1) - 1;
-    const value = log
-      ? Math.sign(at) * top * 10 ** (-DECADES * (1 - Math.abs(at)))
-      : (top * Math.sinh(at * Math.asinh(50))) / 50;
-    return h("i", { "aria-hidden": "true", style: `background: ${tint(kind, value, top, log)}` });
+/** The scale of one kind: its ends as numbers, and the colours between them, which are the same whether they stand for differences or for powers of ten. */
+export function ramp(rec: Recording, kind: Kind): Virtual {
+  const top = largest(rec, kind);
+  const cells = Array.from({ length: STEPS }, (_, i) => {
+    const place = (2 * i) / (STEPS - 1) - 1;
+    return h("i", { style: `background: ${tint(kind, place, Math.round(Math.abs(place) * STRONGEST))}` });
   });
+  return h(
+    "span",
+    { class: kind === "value" ? "tv-v" : "tv-g" },
+    `${kind === "value" ? "value" : "∂"} ${MINUS}${number(top)} `,
+    h("span", { class: "tv-ramp", "aria-hidden": "true" }, ...cells),
+    ` ${number(top)}`,
+  );
 }
 
 /** The element of the scale that was drawn last, which most steps do not change. */
@@ -31,25 +38,16 @@ export function scaleChoice(context: Context): Virtual {
 
 function drawn({ rec, session }: Context): Virtual {
   const { memory } = session;
-  const one = (kind: Kind, word: string) => {
-    const top = largest(rec, kind);
-    return h(
-      "span",
-      { class: kind === "value" ? "tv-v" : "tv-g" },
-      `${word} ${MINUS}${number(top)} `,
-      ...ramp(kind, top, memory.log),
-      ` ${number(top)}`,
-    );
-  };
   const turn = () => {
     memory.log = !memory.log;
+    scaleBy(rec, memory.log);
     session.again();
   };
   return h(
     "div",
     { class: "tv-scale" },
-    one("value", "value"),
-    one("gradient", "∂"),
+    ramp(rec, "value"),
+    ramp(rec, "gradient"),
     h(
       "button",
       { type: "button", class: "tv-quiet tv-small", "aria-pressed": String(memory.log), onclick: turn },

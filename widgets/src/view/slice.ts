@@ -67,7 +67,7 @@ function sent(reply: Reply): ArrayView | null {
 export function slice(context: Context, kind: Kind, view: ArrayView, label: string): Virtual | null {
   const { rec, session } = context;
   const name = nameOf(rec, view.index);
-  if (!name || !view.size) return null;
+  if (!name || !view.size || !session.kernel.possible) return null;
   const { parts } = session.memory;
   const { index, reply } = parts.get(name) ?? {}; // what was loaded stays, however often the pane is drawn
   const show = async (at: Element) => {

@@ -33,6 +33,8 @@ export class Stage {
 
   /** How large a picture is drawn that has no room as a whole. */
   least = 1;
+  /** The part of that down to which it is drawn smaller to be seen as a whole. */
+  smallest = READABLE;
   /** px at the top that something else covers. */
   head = 0;
 
@@ -96,7 +98,7 @@ export class Stage {
   private natural(): number {
     const { least } = this;
     const whole = this.whole();
-    return whole < READABLE * least ? least : Math.min(least > 1 ? 2 : 1, whole);
+    return whole < this.smallest * least ? least : Math.min(least > 1 ? 2 : 1, whole);
   }
 
   private listen(): void {

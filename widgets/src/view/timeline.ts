@@ -168,8 +168,9 @@ export function timeline(context: Context): Pane {
   };
 }
 
-/** Stretches of a pass by the outermost scopes that tell them apart, as far as scopes know. */
+/** Stretches of a pass by the outermost scopes that tell them apart, as far as scopes know; none where there is no scope. */
 export function bands(groups: readonly Stretch[], scopeOf: (node: number) => string): Stretch[] {
+  if (!groups.some((g) => g.node >= 0 && scopeOf(g.node))) return [];
   const depth = Math.max(0, ...groups.map((g) => (g.node < 0 ? 0 : scopeOf(g.node).split("/").length)));
   for (let deep = 1; deep <= depth; deep++) {
     const found: Stretch[] = [];

@@ -1,11 +1,11 @@
 /** A share before and after its axes are summed, with the axes tinted. */
-import { tint } from "../color";
 import { axes, cells, shape } from "../format";
 import { shortTitle } from "../step";
+import { shade } from "../tints";
 import { h, s, type Child, type Virtual } from "../virtual";
 import type { Recording } from "../wire";
 import { pieces } from "./formula";
-import { fits, grid, largest, array as shown } from "./cells";
+import { fits, grid, array as shown } from "./cells";
 
 const [CELL, HEIGHT, GAP] = [56, 34, 6];
 
@@ -60,12 +60,11 @@ function strips(rec: Recording, share: number, words: string): Virtual {
   const wide = Math.max(CELL, Math.max(...before.map((w) => w.length)) * 9.7 + 14);
   const wideAfter = Math.max(CELL, Math.max(...after.map((w) => w.length)) * 9.7 + 14);
   const [x0, y0] = [down ? 42 : 8, across ? 48 : 28];
-  const top = largest(rec, "gradient");
   const spelled = spelledOut(rec, share, value.shape);
   const parts: Child[] = [];
   const box = (x: number, y: number, w: number, v: number, word: string, first: boolean) => {
     const r = s("rect", {
-      style: Number.isFinite(v) ? `fill: ${tint("gradient", v, top)}` : "",
+      style: Number.isFinite(v) ? `fill: ${shade(rec, "gradient", v)}` : "",
       class: `tv-cell${first ? " tv-first" : ""}`,
       x,
       y,

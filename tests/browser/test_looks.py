@@ -1,0 +1,122 @@
+"""What a designer would look at: nothing covers anything, scales say the same in every pane, and what needs a kernel is offered where there can be one."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, expect
+
+import tensorviz as tv
+from browser import scenes
+from browser.scenes import kernelled, node, tab
+from browser.steppers import broadcast
+from tensorviz.widgets.pair import pair
+
+
+def tints(group: Locator) -> list[str]:
+    """How strong the cells of an array of the picture are tinted."""
+    return [str(t) for t in group.locator(".tv-cell").evaluate_all("cells => cells.map(c => c.style.getPropertyValue('--tv-tint'))")]
+
+
+def test_the_log_scale_is_that_of_graph_legend_and_inspector(show):
+    v = tv.tensor([1000.0, 1.0, 0.001], requires_grad=True, name="v")
+    stepper = show((v * 2.0).sum().backward(), step=0)
+    node("v")(stepper)
+    value = stepper.locator("[data-value='0']")
+    legend = stepper.locator(".tv-legend")
+    linear = tints(value)
+    stepper.get_by_role("button", name="log scale").click()
+    # Six powers of ten below 2001, the largest of the pass: 10^-0.30, 10^-3.30 and 10^-6.30.
+    assert tints(value) == ["47%", "22%", "0%"] != linear
+    expect(legend).to_contain_text("6 powers of ten")
+    gradient = stepper.locator("[data-total='0']")
+    stepper.get_by_role("button", name="Last step").click()
+    assert tints(gradient) == ["50%"] * 3  # 2 is the largest gradient
+    stepper.get_by_role("button", name="log scale").click()
+    assert tints(value) == linear
+    expect(legend).not_to_contain_text("powers of ten")
+
+
+def test_what_needs_a_kernel_is_not_offered_on_a_page_and_works_where_there_is_one(show, open_page, tmp_path):
+    offline = show(scenes.large(), step=12)
+    node("W")(offline)
+    expect(offline.locator(".tv-picture").first).to_be_visible()
+    expect(offline.get_by_role("textbox", name="Part of W")).to_have_count(0)
+    tab("Shares")(offline)
+    expect(offline.get_by_role("table", name="Ledger of ∂W")).to_be_visible()
+    expect(offline.get_by_role("button", name=re.compile("^set to 0"))).to_have_count(0)
+
+    (tmp_path / "blank.html").write_text("<!doctype html><title>blank</title>", "utf-8")
+    page = open_page(tmp_path / "blank.html")
+    kernelled(page, tmp_path / "live.html", scenes.fork(), {"step": 7})
+    page.goto((tmp_path / "live.html").as_uri())
+    live = page.get_by_role("region", name="Backward pass debugger")
+    node("x")(live)
+    tab("Shares")(live)
+    live.get_by_role("button", name="set to 0: share from x * x + x").click()
+    expect(live.get_by_role("table", name="Ledger of ∂x").locator("tbody tr").last).to_contain_text("6")
+
+
+def test_a_large_array_beside_far_larger_numbers_is_a_picture_one_can_see(show):
+    stepper = show(scenes.large(), step=0)
+    node("W")(stepper)
+    picture = stepper.locator("canvas.tv-picture").first
+    expect(picture).to_be_visible()
+    stepper.page.evaluate("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
+    spread = picture.evaluate(
+        """(c) => { const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+        const red = Array.from({ length: d.length / 4 }, (_, i) => d[4 * i]); return Math.max(...red) - Math.min(...red); }"""
+    )
+    assert spread > 80  # of 255: W holds numbers up to 3, the pass up to 706
+    expect(stepper.get_by_role("tabpanel")).to_contain_text("the picture is on its own scale")
+
+
+def test_nothing_covers_the_buttons_over_the_picture(show):
+    stepper = show(scenes.network(), step=100)
+    for name in ("Zoom in", "Fit graph", "− block2", "step over"):
+        button = stepper.get_by_role("button", name=name, exact=True).first
+        expect(button).to_be_visible()
+        assert button.evaluate(
+            "e => { const r = e.getBoundingClientRect(); return e.contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2)); }"
+        )
+
+
+def test_the_scopes_of_a_network_stand_in_a_row_without_the_numbers_that_they_use(show):
+    stepper = show(scenes.network(), step=100)
+    whole = stepper.get_by_label("Computation graph")
+    assert whole.get_by_role("button", name="scope block").count() == 12
+    assert whole.get_by_role("button", name=re.compile("^constant .* \\(\\)")).count() <= 2  # those of the loss
+
+
+def test_a_neighbourhood_is_as_large_as_the_picture_above_it_in_a_lecture_hall(show):
+    stepper = show(scenes.network(), step=100, presentation=True, width=1920)
+    whole, near = (
+        stepper.get_by_label(name).evaluate("e => e.getBoundingClientRect().width / e.viewBox.baseVal.width")
+        for name in ("Computation graph", "Neighbourhood of the step")
+    )
+    assert min(whole, near) >= 1.4
+
+
+def test_the_brackets_of_a_pass_without_scopes_stay_where_few_names_have_room(show):
+    stepper = show(scenes.loop(), step=5, width=800)
+    expect(stepper.locator(".tv-bracket")).to_have_count(9)  # the seed, seven rules, .grad
+
+
+def test_a_line_of_code_is_not_scrolled_where_its_expression_begins_in_sight(show):
+    stepper = show(scenes.hostile(), step=0)
+    node("v")(stepper)
+    lines = stepper.get_by_role("group", name="Source lines").locator(".tv-lines")
+    expect(lines.locator("mark")).to_contain_text("tv.tensor([[1e200")
+    assert lines.evaluate("e => e.scrollLeft") == 0
+
+
+def test_the_pages_of_a_pair_are_as_high_as_a_wide_window(show, open_page, tmp_path):
+    trace = broadcast()
+    pair(trace, trace).to_html(tmp_path / "pair.html")
+    page = open_page(tmp_path / "pair.html", width=1920, height=1000)
+    steppers = page.get_by_role("region", name="Backward pass debugger")
+    expect(steppers).to_have_count(2)
+    boxes = [steppers.nth(i).bounding_box() for i in range(2)]
+    assert boxes[0] and boxes[1]
+    assert boxes[0]["y"] == boxes[1]["y"]
+    assert 900 < boxes[0]["y"] + boxes[0]["height"] <= 1000
