@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, expect
 import tensorviz as tv
 from browser import scenes
 from browser.scenes import kernelled, node, tab
-from browser.steppers import broadcast
+from browser.steppers import at, broadcast
 from tensorviz.widgets.pair import pair
 
 
@@ -20,7 +20,8 @@ def tints(group: Locator) -> list[str]:
 
 def test_the_log_scale_is_that_of_graph_legend_and_inspector(show):
     v = tv.tensor([1000.0, 1.0, 0.001], requires_grad=True, name="v")
-    stepper = show((v * 2.0).sum().backward(), step=0)
+    trace = (v * 2.0).sum().backward()
+    stepper = show(trace, step=0)
     node("v")(stepper)
     value = stepper.locator("[data-value='0']")
     legend = stepper.locator(".tv-legend")
@@ -31,6 +32,7 @@ def test_the_log_scale_is_that_of_graph_legend_and_inspector(show):
     expect(legend).to_contain_text("6 powers of ten")
     gradient = stepper.locator("[data-total='0']")
     stepper.get_by_role("button", name="Last step").click()
+    at(stepper, len(trace.steps) - 1)
     assert tints(gradient) == ["50%"] * 3  # 2 is the largest gradient
     stepper.get_by_role("button", name="log scale").click()
     assert tints(value) == linear
