@@ -163,4 +163,4 @@ def test_parts_of_a_large_array_come_from_the_kernel(open_notebook):
     book.restart_kernel()
     expect(stepper.locator(".tv-link")).to_have_text("offline")
     stepper.get_by_role("button", name="Show", exact=True).click()
-    expect(stepper.get_by_text("The kernel is gone: run the cell again")).to_be_visible()
+    expect(stepper.get_by_text("No kernel holds this trace: run the cell again")).to_be_visible()

@@ -22,7 +22,7 @@ export type Wish =
   | { readonly kind: "run"; readonly changes: Changes }
   | { readonly kind: "slice"; readonly name: string; readonly index: string; readonly changes: Changes };
 
-const GONE = "The kernel is gone: run the cell again to change numbers and to load more of them.";
+const GONE = "No kernel holds this trace: run the cell again, with the trace in a variable.";
 
 export class Kernel {
   live = false;

@@ -36,6 +36,13 @@ function twice(): Context {
 }
 
 describe("the code", () => {
+  it("is no empty line where the text of the file is not known", () => {
+    const context = twice();
+    Object.assign(context.rec.header, { texts: {} });
+    context.rec.header.sources.forEach((source) => Object.assign(source, { code: "" }));
+    expect(rowsOf(context, 1, 4)).toEqual([]);
+  });
+
   it("is shown around the line, without its empty lines, as many as fit", () => {
     const rows = rowsOf(twice(), 1, 4).map((row) => row.textContent);
     expect(rows).toEqual(["1def f(x):", "2    y = step(x * x)", "4    return y"]);

@@ -56,7 +56,7 @@ function textOf(rec: Recording, file: string): Text {
     if (source.file !== file) return;
     source.code.split("\n").forEach((line, i) => {
       const k = source.line + i;
-      if ((made.lines.get(k) ?? "").length <= line.length) made.lines.set(k, line);
+      if (line && (made.lines.get(k) ?? "").length <= line.length) made.lines.set(k, line);
       made.at.set(k, [...(made.at.get(k) ?? []), index]);
     });
   });
