@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 
 from tensorviz import ops
 from tensorviz.engine.backward import backward
-from tensorviz.engine.functional import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from tensorviz.engine.mode import enable_grad, is_grad_enabled, no_grad, scope
 from tensorviz.engine.tensor import Tensor, tensor
 from tensorviz.ops import *  # noqa: F403 - the op families list their public names in __all__
@@ -35,9 +34,21 @@ if TYPE_CHECKING:
     from tensorviz.checks import CheckReport, break_on, error_curve, gradcheck
     from tensorviz.checks.runs import compare
     from tensorviz.display import set_display
+    from tensorviz.engine.functional import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
     from tensorviz.errors import Breakpoint
     from tensorviz.findings import Finding
     from tensorviz.lowering import lower
+    from tensorviz.ops.attention import scaled_dot_product_attention
+    from tensorviz.ops.convolution import conv1d, conv2d
+    from tensorviz.ops.custom import custom_op
+    from tensorviz.ops.decompositions import eigh, eigvalsh, pinv, svd
+    from tensorviz.ops.differences import diff
+    from tensorviz.ops.layer import linear
+    from tensorviz.ops.linalg import cholesky, det, inv, slogdet, solve
+    from tensorviz.ops.loss import bce_with_logits, cross_entropy, mse_loss, nll_loss
+    from tensorviz.ops.noise import dropout
+    from tensorviz.ops.normalization import batch_norm, layer_norm
+    from tensorviz.ops.pooling import avg_pool2d, max_pool2d
     from tensorviz.show import debug, draw
     from tensorviz.teaching.exercise import exercise
     from tensorviz.teaching.self_test import self_test
@@ -68,6 +79,8 @@ _LATER = {
     "lower": "tensorviz.lowering",
     "self_test": "tensorviz.teaching.self_test",
     "set_display": "tensorviz.display",
+    **dict.fromkeys(("grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"), "tensorviz.engine.functional"),
+    **{name: f"tensorviz.ops.{family}" for family, names in ops.LATER.items() for name in names},
 }
 """Names whose modules are loaded when they are first used, so that the import stays light."""
 _PARTS = ("nn", "optim", "primitives")
@@ -112,6 +125,30 @@ __all__ = [
     "value_and_grad",
     "vjp",
     *ops.__all__,
+    "avg_pool2d",
+    "batch_norm",
+    "bce_with_logits",
+    "cholesky",
+    "conv1d",
+    "conv2d",
+    "cross_entropy",
+    "custom_op",
+    "det",
+    "diff",
+    "dropout",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "layer_norm",
+    "linear",
+    "max_pool2d",
+    "mse_loss",
+    "nll_loss",
+    "pinv",
+    "scaled_dot_product_attention",
+    "slogdet",
+    "solve",
+    "svd",
 ]
 
 
@@ -122,7 +159,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"tensorviz.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'tensorviz' has no attribute {name!r}")
-    return getattr(import_module(_LATER[name]), name)
+    found = globals()[name] = getattr(import_module(_LATER[name]), name)  # not asked for again
+    return found
 
 
 def __dir__() -> list[str]:

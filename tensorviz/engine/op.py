@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from tensorviz.engine.graph import NUMPY_1
+from tensorviz.engine.late import load_all
 from tensorviz.engine.node import Node
 from tensorviz.engine.rules import Rule, compile_when_used, defaults_of, forward_of, function_of, names_in, parameters
 from tensorviz.engine.run import METHODS, Plan, apply, attach, inplace, method_of, operator
@@ -30,7 +31,46 @@ __all__ = [
     "register",
 ]
 
-REGISTRY: dict[str, Op] = {}
+
+class _Registry(dict[str, "Op"]):
+    """Ops by name. Most programs need few of them; the rest is loaded when somebody asks for a name that is not there yet, or for all names."""
+
+    def __missing__(self, name: str) -> Op:
+        if load_all() and dict.__contains__(self, name):
+            return self[name]
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return dict.__contains__(self, name) or (load_all() and dict.__contains__(self, name))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    def __iter__(self) -> Iterator[str]:
+        load_all()
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        load_all()
+        return super().__len__()
+
+    def keys(self) -> Any:
+        load_all()
+        return super().keys()
+
+    def values(self) -> Any:
+        load_all()
+        return super().values()
+
+    def items(self) -> Any:
+        load_all()
+        return super().items()
+
+
+REGISTRY: dict[str, Op] = _Registry()
 """Every op by name."""
 UFUNCS: dict[Any, Op] = {}
 """NumPy's ufuncs to ops, for ``np.tanh(x)``."""
@@ -194,7 +234,8 @@ def register(op: Op) -> None:
 
     if not op.name or not op.name.isidentifier():
         refuse("needs a name that is a Python identifier")
-    if op.name in REGISTRY:
+    # ours have names of their own; another's may be that of one that is not loaded yet
+    if op.name in REGISTRY if not cls.__module__.startswith("tensorviz.") else dict.__contains__(REGISTRY, op.name):
         refuse("is defined already; ops are known by name, choose another")
     if not op.slots:
         refuse("needs slots, the names of its operands")

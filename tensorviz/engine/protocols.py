@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.engine.late import load_all
 from tensorviz.engine.node import UNSETTLED, is_tensor
 from tensorviz.engine.op import ACCUMULATIONS, FUNCTIONS, REDUCTIONS, UFUNCS, apply
 from tensorviz.errors import DTypeError, NoRuleError
@@ -100,22 +101,6 @@ def array_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         return result
     out[...] = result
     return out
-
-
-def _nothing() -> None:
-    pass
-
-
-load_rest: Callable[[], None] = _nothing
-"""Makes functions known that are loaded when the first of them is asked for; set by the ops."""
-
-
-def load_all() -> bool:
-    """Make every function known; True where some were not."""
-    global load_rest
-    load, load_rest = load_rest, _nothing
-    load()
-    return load is not _nothing
 
 
 def found(function: Any) -> Callable[..., Any] | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from _thread import RLock as relock  # noqa: N813 - used as the function that it was
 from _thread import _local as Local  # noqa: N812 - a class, whatever its name
 from _thread import allocate_lock as lock
 
-__all__ = ["Local", "lock"]
+__all__ = ["Local", "lock", "relock"]

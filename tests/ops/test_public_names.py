@@ -6,6 +6,8 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,62 @@ def test_every_family_is_exported_and_its_examples_run(family: Any):
     assert failed == 0
 
 
-@pytest.mark.parametrize("name", sorted(ops.__all__))
+def test_the_families_that_are_loaded_later_offer_what_they_are_listed_with():
+    for family, names in ops.LATER.items():
+        assert importlib.import_module(f"tensorviz.ops.{family}").__all__ == list(names)
+
+
+@pytest.mark.parametrize(
+    ("first", "family"),
+    [
+        ("np.linalg.inv(x)", "linalg"),
+        ("np.diff(x)", "differences"),
+        ("tv.layer_norm(x, 2)", "normalization"),
+        ("REGISTRY['conv2d']", "convolution"),
+        ("'fold' in REGISTRY", "windows"),
+        ("REGISTRY.get('mse_loss').name", "loss"),
+        ("max(map(len, REGISTRY))", "attention"),
+        ("tv.grad(tv.sum)(x)", None),
+    ],
+)
+def test_what_an_import_leaves_out_comes_with_the_first_that_asks_for_it(first: str, family: str | None):
+    loaded = f"tensorviz.ops.{family}" if family else "tensorviz.engine.functional"
+    fresh(f"assert {loaded!r} not in sys.modules; found = {first}; assert found is not None and found is not False; assert {loaded!r} in sys.modules")
+
+
+def test_no_op_takes_the_name_of_one_that_is_not_loaded_yet():
+    fresh(
+        "try: tv.custom_op('solve', abs, abs)\nexcept TypeError as error: assert 'built-in' in str(error)\nelse: raise AssertionError('custom op')\n"
+    )
+    fresh(
+        "try: type('Mine', (Op,), {'name': 'conv2d', 'word': 'w', 'slots': ('a',), 'formulas': ('g',), 'vjps': ('g',), 'forward': abs})\n"
+        "except TypeError as error: assert 'defined already' in str(error)\n"
+        "else: raise AssertionError('class')\n"
+    )
+
+
+def test_two_threads_that_ask_for_the_rest_at_once_both_get_it():
+    fresh(
+        "from threading import Barrier, Thread\n"
+        "start, found = Barrier(4), []\n"
+        "def ask(name): start.wait(); found.append(REGISTRY[name].name)\n"
+        "threads = [Thread(target=ask, args=(name,)) for name in ('conv2d', 'solve', 'linear', 'dropout')]\n"
+        "for t in threads: t.start()\n"
+        "for t in threads: t.join()\n"
+        "assert sorted(found) == ['conv2d', 'dropout', 'linear', 'solve'], found\n"
+    )
+
+
+def fresh(code: str) -> None:
+    """Run a few lines in an interpreter of their own, where nothing was asked for before."""
+    begun = (
+        "import sys, numpy as np, tensorviz as tv; from tensorviz.engine.op import REGISTRY, Op; x = tv.tensor(np.eye(2) + 1, requires_grad=True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", begun + code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", sorted([*ops.__all__, *[name for names in ops.LATER.values() for name in names]]))
 def test_every_public_function_has_a_docstring_with_an_example(name: str):
     function = getattr(tv, name)
     assert inspect.isfunction(function)
