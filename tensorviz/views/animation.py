@@ -136,7 +136,7 @@ def _light(trace: Trace, most: int) -> tuple[Scene, list[Parts]]:
 def _weight(p: Parts) -> int:
     """About how many bytes an item takes with all the looks that it has."""
     labels = [p.value, p.gradient, *(row.share for row in p.arrivals), *(content for _, _, content in p.lines)]
-    tables = sum(max(1, c.label.rows * c.label.cols) * len(c.arrays) for c in labels if c is not None)
+    tables = sum(max(1, c.label.rows * c.label.cols) * min(len(c.arrays), MOST_FRAMES) for c in labels if c is not None)
     return NODE_BYTES + WIRE_BYTES * len(p.arrivals) + CELL_BYTES * tables
 
 

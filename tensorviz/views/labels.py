@@ -60,6 +60,11 @@ def grid(shape: Sequence[int]) -> tuple[int, int]:
     return math.prod(shape[:-1]), shape[-1]
 
 
+MANY = 1000
+"""Numbers that are measured for one place; where there are more, it is as wide as any."""
+WIDEST = fmt.number(-1.234e-300)
+
+
 def label(arrays: Sequence[Array], gradient: bool) -> Label:
     """The label of a place where each of ``arrays`` (of one shape) is shown at some step."""
     first = arrays[0]
@@ -73,7 +78,8 @@ def label(arrays: Sequence[Array], gradient: bool) -> Label:
         above = dims if first.ndim > 2 and not gradient else ""
         return Label(form, gradient, rows, cols, cell, cols * cell, rows * CELL_HEIGHT + (LINE if above else 0), above)
     if form == "number":
-        words = [fmt.number(array.reshape(-1)[0]) for array in arrays]
+        # A value that is used all over has as many sums as uses: then room for any number is found sooner than the longest of them.
+        words = [WIDEST] if len(arrays) > MANY else [fmt.number(array.reshape(-1)[0]) for array in arrays]
         lead = "∂ " if gradient else ""
         return Label(form, gradient, 1, 1, 0.0, max(text.width(lead + word, SIZE) for word in words), 18.0, "")
     words = [norm_mark(gradient) + fmt.stats(array) for array in arrays]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tensorviz.trace import Trace, TraceNode
+from tensorviz.trace import Trace, TraceNode, uncollected
 from tensorviz.views.format import counted
 
 Labels = dict[str, tuple[Literal["scope", "fold"], str]]
@@ -65,6 +65,7 @@ class Scene:
         return f"… {counted(self.left_out, 'more node')} not drawn" if self.left_out else None
 
 
+@uncollected()  # a large trace gives many short words, and none is garbage before the end
 def scene(trace: Trace, *, focus: int | None = None, sender: int | None = None, most: int = MOST_NODES, hard: int | None = None) -> Scene:
     """What to draw of ``trace`` when about ``most`` items may be seen.
 

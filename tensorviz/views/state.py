@@ -140,4 +140,4 @@ def _seed(trace: Trace, node: int) -> Array:
 
 def is_zero(values: Array) -> bool:
     """Whether there are entries and every one is exactly zero."""
-    return bool(values.size) and not bool(np.any(values))
+    return bool(values.size) and not values.any()

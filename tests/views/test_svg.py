@@ -439,3 +439,22 @@ def test_the_skeleton_gives_the_ends_of_the_heat_scale() -> None:
     attributes = root(skeleton(circuits.broadcast())).attrib
     assert float(attributes["data-vmax"]) == pytest.approx(100.55, abs=0.1)
     assert float(attributes["data-gmax"]) == pytest.approx(19.2)
+
+
+@pytest.mark.slow
+def test_three_hundred_thousand_nodes_are_drawn_told_and_exported_in_time_and_say_what_is_left_out() -> None:
+    a, b = tv.tensor(0.3, requires_grad=True, name="a"), tv.tensor(0.999, requires_grad=True, name="b")
+    x = a
+    for _ in range(150_000):
+        x = x * b + a
+    trace = x.backward()
+    begun = time.perf_counter()
+    still, dot, animated, told, page = trace.to_svg(), trace.to_dot(), trace.to_animated_svg(), trace.summary(), trace.to_html()
+    took = time.perf_counter() - begun
+    for text in (still, dot):
+        assert len(text) < 2_000_000
+        assert re.search(r"29\d,\d\d\d more nodes not drawn", text)
+    assert len(animated) < 1_100_000
+    assert "more" in told
+    assert len(page) < 12_000_000
+    assert took < 120
