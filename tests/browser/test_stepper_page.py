@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
@@ -271,6 +272,27 @@ def test_a_step_on_a_picture_of_two_hundred_nodes_touches_only_what_changes(show
         }"""
     )
     assert 0 < touched < 25
+
+
+def test_a_step_lays_out_the_panes_that_change_and_never_the_whole_page(show):
+    """Each pane is an island to the browser; one that is not makes it lay out everything around, and a step half as slow again."""
+    x = tv.tensor([0.5, -0.5], requires_grad=True)
+    y = x
+    for _ in range(12):
+        y = np.tanh(y) * 1.01
+    stepper = show(y.sum().backward(), step=30)
+    browser = stepper.page.context.browser
+    assert browser is not None
+    stepper.press("ArrowRight")
+    at(stepper, 31)
+    browser.start_tracing(page=stepper.page, categories=["devtools.timeline"])
+    for k in range(32, 40):
+        stepper.page.keyboard.press("ArrowRight")
+        at(stepper, k)
+    layouts = [event for event in json.loads(browser.stop_tracing())["traceEvents"] if event["name"] == "Layout"]
+    roots = [root["depth"] for event in layouts for root in event["args"].get("endData", {}).get("layoutRoots", [])]
+    assert len(roots) >= 8
+    assert min(roots) > 1  # 1: the page
 
 
 def test_dragging_over_five_hundred_steps_ends_where_the_slider_stands(show):

@@ -26,6 +26,9 @@ export function attribute(element: Element, name: string, value: string | null):
   } else if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
+/** Set the words of an element that holds nothing else; the text node stays, so that the browser changes it in place. */
 export function text(element: Element, value: string): void {
-  if (element.textContent !== value) element.textContent = value;
+  const only = element.firstChild;
+  if (only === null || only.nodeType !== 3) element.textContent = value;
+  else if (only.nodeValue !== value) only.nodeValue = value;
 }

@@ -117,13 +117,26 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     (overlay.hidden ? element : overlay.querySelector("button"))?.focus();
   };
 
+  let due = true;
   const render = () => {
-    frame = 0;
+    if (!due) return;
+    due = false;
     element.dataset["step"] = String(store.now.step);
     for (const pane of panes) pane.update();
   };
-  // However many slider events arrive between two frames, one drawing is made.
-  const schedule = () => (frame ||= requestAnimationFrame(render));
+  /** What comes first between two frames is drawn and laid out at once, while the browser waits for the next one; all that follows is drawn once, with that. */
+  const schedule = () => {
+    due = true;
+    if (frame) return;
+    frame = requestAnimationFrame(() => {
+      frame = 0;
+      render();
+    });
+    queueMicrotask(() => {
+      render();
+      void element.offsetHeight;
+    });
+  };
 
   const tick = () => {
     clearTimeout(timer);
@@ -219,6 +232,7 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     destroy() {
       clearTimeout(timer);
       cancelAnimationFrame(frame);
+      due = false;
       off();
       unwatch();
       sizes.disconnect();

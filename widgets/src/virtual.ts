@@ -26,12 +26,12 @@ export const h = maker(null);
 export const s = maker(SPACES.svg);
 export const m = maker(SPACES.math);
 
-/** What each element was last given. */
-const given = new WeakMap<Node, Virtual>();
+/** An element with what it was last given; a property, since a browser's collector looks through a weak map at every step. */
+type Given = Node & { tvGiven?: Virtual };
 
 /** One listener for all that an element ever hears: what it was last given decides. */
 function heard(this: Element, event: Event): void {
-  const listener = given.get(this)?.attributes[`on${event.type}`];
+  const listener = (this as Given).tvGiven?.attributes[`on${event.type}`];
   if (typeof listener === "function") (listener as (event: Event) => void)(event);
 }
 
@@ -57,7 +57,7 @@ function dress(element: Element, { attributes }: Virtual, before: Attributes): v
 export function make(virtual: Virtual): Element {
   const { tag, space, attributes, children } = virtual;
   const element = space ? document.createElementNS(space, tag) : document.createElement(tag);
-  given.set(element, virtual);
+  (element as Given).tvGiven = virtual;
   dress(element, virtual, {});
   for (const child of children) if (there(child)) element.append(node(child));
   if (typeof attributes["made"] === "function") (attributes["made"] as (element: Element) => void)(element);
@@ -79,7 +79,7 @@ function node(child: There): Node {
 function fits(old: Node, child: There): boolean {
   if (child instanceof Node) return old === child;
   if (!(child instanceof Virtual)) return old.nodeType === 3;
-  const was = given.get(old);
+  const was = (old as Given).tvGiven;
   return was?.tag === child.tag && was.space === child.space && was.attributes["key"] === child.attributes["key"];
 }
 
@@ -112,9 +112,9 @@ export function patch(parent: Element, children: readonly Child[]): void {
 }
 
 function become(element: Element, virtual: Virtual): void {
-  const was = given.get(element);
+  const was = (element as Given).tvGiven;
   if (was === virtual) return;
-  given.set(element, virtual);
+  (element as Given).tvGiven = virtual;
   dress(element, virtual, was?.attributes ?? {});
   patch(element, virtual.children);
 }

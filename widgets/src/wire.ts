@@ -133,6 +133,25 @@ export class Recording {
     }
   }
 
+  private chains: { first: Int32Array; next: Int32Array } | undefined;
+
+  /** The shares that a node sends, by slot: an operand that is used all over has too many shares to look through. */
+  sent(id: number): number[] {
+    const { consumer, slot } = this.share;
+    if (!this.chains) {
+      const first = new Int32Array(this.header.nodes.length).fill(-1);
+      const next = Int32Array.from(consumer, (from, share) => {
+        const before = first[from] ?? -1;
+        first[from] = share;
+        return before;
+      });
+      this.chains = { first, next };
+    }
+    const found: number[] = [];
+    for (let share = this.chains.first[id] ?? -1; share >= 0; share = this.chains.next[share] ?? -1) found.push(share);
+    return found.sort((a, b) => (slot[a] ?? 0) - (slot[b] ?? 0));
+  }
+
   /** The axes over which a share was summed. */
   axes(share: number): readonly number[] {
     return this.header.shares.axes[this.share.summed_axes[share] ?? -1] ?? [];

@@ -95,6 +95,32 @@ describe("stepping", () => {
     expect(view.element.dataset["step"]).toBe("10");
   });
 
+  it("draws what comes first at once, without waiting for the next frame, and what follows before that with it", async () => {
+    open("broadcast");
+    const slider = named("Step") as HTMLInputElement;
+    const to = (value: string) => {
+      slider.value = value;
+      slider.dispatchEvent(new Event("input"));
+      return Promise.resolve();
+    };
+    await to("4");
+    expect(view.element.dataset["step"]).toBe("3");
+    await to("5");
+    await to("6");
+    expect(view.element.dataset["step"]).toBe("3");
+    drawn();
+    expect(view.element.dataset["step"]).toBe("5");
+  });
+
+  it("draws nothing any more once it is taken away", async () => {
+    open("broadcast");
+    named("Next step")?.click();
+    view.destroy();
+    await Promise.resolve();
+    drawn();
+    expect(view.element.dataset["step"]).toBe("0");
+  });
+
   it("jumps between breakpoints", () => {
     open("fork", { breakpoints: ["fork"] });
     press("ArrowRight", true);

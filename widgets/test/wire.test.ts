@@ -30,6 +30,23 @@ describe("a container from Python", () => {
     expect(large.single(large.header.nodes[0]?.value ?? -1)).toBeNull();
   });
 
+  it("finds the shares that a node sends, by slot", () => {
+    for (const name of ["broadcast", "fork", "routed"] as const) {
+      const rec = recording(name);
+      rec.header.nodes.forEach((node, id) => {
+        const sent = rec.sent(id);
+        expect(sent.map((share) => rec.share.consumer[share])).toEqual(sent.map(() => id));
+        expect(sent.map((share) => node.inputs[rec.share.slot[share] ?? -1])).toEqual(
+          sent.map((share) => rec.share.target[share]),
+        );
+        const slots = sent.map((share) => rec.share.slot[share] ?? -1);
+        expect(slots).toEqual([...slots].sort((a, b) => a - b));
+      });
+      const all = rec.header.nodes.flatMap((_, id) => rec.sent(id));
+      expect(all.sort((a, b) => a - b)).toEqual([...rec.share.consumer.keys()]);
+    }
+  });
+
   it("keeps shares with their axes", () => {
     const rec = recording("broadcast");
     const share = rec.header.nodes[1]?.shares[0] ?? -1;

@@ -1,5 +1,5 @@
 /** The sentence of the step, said aloud by screen readers. */
-import { h } from "../dom";
+import { attribute, h, text } from "../dom";
 import { longest, told } from "../told";
 import { h as v, patch, type Child } from "../virtual";
 import type { Context, Pane } from "./context";
@@ -52,8 +52,8 @@ export function caption({ rec, store }: Context): Pane {
       shown = step;
       const words = told(rec, step) ?? "Nothing was recorded.";
       // Long sentences are set smaller, so that every step's caption has the same height and nothing jumps.
-      element.dataset["length"] = words.length > 150 ? "long" : words.length > ONE_LINE ? "middle" : "short";
-      k.textContent = String(rec.length ? step + 1 : 0);
+      attribute(element, "data-length", words.length > 150 ? "long" : words.length > ONE_LINE ? "middle" : "short");
+      text(k, String(rec.length ? step + 1 : 0));
       patch(sentence, marked(words));
     },
   };

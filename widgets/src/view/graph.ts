@@ -60,7 +60,7 @@ export function graph(context: Context): GraphPane {
   const beside = h("div", { class: "tv-near", hidden: true });
   const meaning = h("div", { class: "tv-legend" }, ...legend(context));
   let log = isLog(rec);
-  const foot = h("div", { class: "tv-foot" }, meaning, stage.map as unknown as Node);
+  const foot = h("div", { class: "tv-foot" }, meaning, stage.map);
   const element = h("div", { class: "tv-graph-pane" }, crumbs, stage.element, beside, foot);
   let [shown, roving, listed] = [-1, -1, ""];
   let pointed = -1; // the node, or the first one of the group, that has the focus

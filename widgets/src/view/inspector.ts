@@ -1,6 +1,6 @@
 /** Everything about one node at one step, in six sections. */
 import { checkOf } from "../check";
-import { h as element } from "../dom";
+import { attribute, h as element } from "../dom";
 import { number, shape } from "../format";
 import { expressionOf, shortTitle } from "../step";
 import { h, patch, type Child, type Virtual } from "../virtual";
@@ -30,7 +30,7 @@ export function inspector(context: Context): Pane {
   const uid = Math.random().toString(36).slice(2, 8);
   const { memory } = context.session;
   let tab = (TABS.find((name) => name === memory.tab) ?? "Node") as Tab;
-  const panel = element("div", { class: "tv-panel", role: "tabpanel", id: `tv-panel-${uid}`, tabindex: "0" });
+  const panel = element("div", { class: "tv-panel tv-island", role: "tabpanel", id: `tv-panel-${uid}`, tabindex: "0" });
   let scrolled = 0;
   panel.addEventListener("scroll", () => (scrolled = panel.scrollTop), { passive: true });
   const tabs = TABS.map((name) => {
@@ -77,11 +77,15 @@ export function inspector(context: Context): Pane {
     { class: "tv-inspector" },
     h(
       "div",
-      { class: "tv-tabs", role: "tablist", "aria-label": "Inspector", onkeydown: along },
-      ...tabs.map((t) => t.button),
+      { class: "tv-island" },
+      h(
+        "div",
+        { class: "tv-tabs", role: "tablist", "aria-label": "Inspector", onkeydown: along },
+        ...tabs.map((t) => t.button),
+      ),
+      changesBar(context),
+      h("div", { class: "tv-hold" }, panel),
     ),
-    changesBar(context),
-    panel,
   );
   let shown = "";
 
@@ -125,14 +129,14 @@ export function inspector(context: Context): Pane {
       };
       for (const { name, button, extra } of tabs) {
         const on = name === tab;
-        button.setAttribute("aria-selected", String(on));
+        attribute(button, "aria-selected", String(on));
         // Words and numbers would belong to the tab's name, which is fixed; a sign does not.
         const sign = /\w/.test(counts[name]) ? "" : counts[name];
         if (extra.textContent !== sign) extra.textContent = sign;
         const counted = sign ? "" : counts[name];
         if (extra.dataset["count"] !== counted) extra.dataset["count"] = counted;
-        if (on) panel.setAttribute("aria-labelledby", button.id);
-        button.tabIndex = on ? 0 : -1;
+        if (on) attribute(panel, "aria-labelledby", button.id);
+        attribute(button, "tabindex", on ? "0" : "-1");
       }
       const focused = panel.contains(document.activeElement) ? document.activeElement?.getAttribute("data-cell") : null;
       patch(panel, content(id));
@@ -220,13 +224,12 @@ function nodePane(context: Context, id: number): Child[] {
       h("p", {}, `Cut from the graph by ${node.op === "detach" ? "detach()" : "no_grad"}: nothing flows further back.`),
     );
   if (share < 0 && kind !== "pull" && node.kind === "op") parts.push(pullRules(rec, id));
-  const earlier =
-    share < 0
-      ? node.shares.filter(
-          (s) => rec.axes(s).length && (steps.edges.get(edgeOf(context, s))?.accumulate ?? Infinity) <= step,
-        )
-      : [];
-  for (const s of earlier.slice(0, 2)) parts.push(unbroadcast(rec, s));
+  // Shares stand in order of arrival, so that those that are in come first.
+  const earlier = share < 0 ? node.shares.slice(0, total?.shares ?? 0) : [];
+  for (let i = 0, drawn = 0; i < earlier.length && drawn < 2; i++) {
+    const s = earlier[i] ?? -1;
+    if (rec.axes(s).length && ++drawn) parts.push(unbroadcast(rec, s));
+  }
   if (findingsOf(context, id).length) parts.push(h("section", {}, h("h3", {}, "Findings"), findingsPane(context, id)));
   return parts;
 }
@@ -247,18 +250,12 @@ function operandName(rec: Context["rec"], id: number, slot: number): string {
   return (node?.inputs.length ?? 0) > 1 ? `operand ${node?.slots[slot] ?? slot}: ${name}` : `of ${name}`;
 }
 
-function edgeOf({ rec }: Context, share: number): string {
-  return `${rec.share.consumer[share]}:${rec.share.slot[share]}`;
-}
-
 /** On a pull: where a selecting op is about to send its gradient. */
 function routes({ rec }: Context, id: number): Child[] {
-  const node = rec.header.nodes[id];
-  return [...new Set(node?.inputs ?? [])].flatMap((input) =>
-    (rec.header.nodes[input]?.shares ?? [])
-      .filter((s) => rec.share.consumer[s] === id && (rec.share.route[s] ?? -1) >= 0)
-      .map((s) => route(rec, s)),
-  );
+  return rec
+    .sent(id)
+    .filter((share) => (rec.share.route[share] ?? -1) >= 0)
+    .map((share) => route(rec, share));
 }
 
 /** What a node sent on, for the Shares section. */

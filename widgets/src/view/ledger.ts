@@ -48,8 +48,9 @@ export function ledger(context: Context, id: number, most = FEW): Virtual {
     );
   }
   const scalar = (node?.shape.length ?? 1) === 0 || rec.array(node?.value ?? -1)?.size === 1;
-  const totals = list.map((share) => rec.array(rec.share.total[share] ?? -1)?.data?.[0] ?? NaN);
-  const drawn = scalar && list.length > 1 && list.length <= STAIRS && totals.every(Number.isFinite);
+  const few = scalar && list.length > 1 && list.length <= STAIRS ? list : [];
+  const totals = few.map((share) => rec.array(rec.share.total[share] ?? -1)?.data?.[0] ?? NaN);
+  const drawn = few.length > 0 && totals.every(Number.isFinite);
   const low = Math.min(0, ...totals);
   const high = Math.max(0, ...totals);
   const x = (v: number) => 6 + ((v - low) / (high - low || 1)) * (WIDTH - 12);

@@ -6,12 +6,12 @@ import { cells, number, stats } from "../format";
 import { specialOf, type Span, type Steps } from "../step";
 import { depth } from "../tints";
 import type { ArrayView, Recording } from "../wire";
+import { Tiles, type Area, type Tile } from "./tiles";
 
 /** A jump over more steps than this looks at every element once instead. */
 const FAR = 40;
 
 const FEW = 80; // nodes up to which everything stays drawn
-const SPARE = 96; // tiles that stay drawn out of sight: a pass goes to and fro between a node and its operands
 
 export interface Box {
   readonly x: number;
@@ -20,16 +20,6 @@ export interface Box {
   readonly h: number;
 }
 
-/** Marks that are shown or hidden together: what is hidden costs the browser nothing, neither at a step nor while panning. */
-interface Tile {
-  readonly element: SVGGElement | null;
-  readonly layer: number;
-  readonly box: readonly number[];
-  readonly marks: (() => void)[];
-  off: boolean;
-  /** The step that its marks show. */
-  stamp: number;
-}
 interface Group {
   readonly element: SVGGElement;
   readonly span: Span;
@@ -57,10 +47,6 @@ interface Total {
   readonly rects: SVGElement[];
   readonly words: Element[];
   shown: number;
-}
-
-function covers({ box: [l = 0, t = 0, r = 0, b = 0] }: Tile, left: number, top: number, right: number, bottom: number) {
-  return r >= left && l <= right && b >= top && t <= bottom;
 }
 
 /** The skeleton as nodes of this document; it came escaped, and scripts in an imported SVG do not run, but none is let through anyway. */
@@ -127,15 +113,9 @@ export class Picture {
   private readonly badges = new Map<string, Badge[]>();
   private readonly shares = new Map<string, { element: SVGGElement; tile: Tile }>();
   private readonly totals = new Map<number, Total[]>();
-  private readonly tiles = new Map<Element, Tile>();
-  /** Those that are drawn, the one that was in sight last behind all others. */
-  private readonly drawn = new Set<Tile>();
-  private readonly rest: Tile = { element: null, layer: 0, box: [], marks: [], off: false, stamp: -1 };
+  private readonly tiles: Tiles;
   private readonly known = new Map<Element, Box>();
   private readonly tiled: boolean;
-  private readonly layers: SVGGElement[] = [];
-  /** Holds what is out of sight; to be kept under something that is not displayed. Inside the picture `display: none` would cost as much as drawing. */
-  readonly parked = s("svg");
   /** The picture that this one shows a part of: what is active is marked there if it can be. */
   above: Picture | null = null;
   private shown = -1;
@@ -159,13 +139,9 @@ export class Picture {
       if (list) list.push(value);
       else map.set(key, [value]);
     };
-    for (const element of all(".tv-tile")) {
-      const box = (element.dataset["box"] ?? "").split(" ").map(Number);
-      const layer = Number(element.dataset["layer"]);
-      this.tiles.set(element, { element, layer, box, marks: [], off: false, stamp: -1 });
-    }
+    this.tiles = new Tiles(all(".tv-tile"));
     const tileOf = (element: Element, mark: () => void): Tile => {
-      const tile = this.tiles.get(element.parentElement as Element) ?? this.rest;
+      const tile = this.tiles.of(element);
       tile.marks.push(mark);
       return tile;
     };
@@ -219,12 +195,12 @@ export class Picture {
       });
     }
     this.tiled = this.nodes.size > FEW;
-    for (const { element, layer } of this.tiles.values()) {
-      if (!element || this.layers[layer]) continue;
-      element.before((this.layers[layer] = s("g")));
-    }
-    for (const { element, layer } of this.tiles.values()) if (element) this.layers[layer]?.append(element);
-    if (this.tiled) for (const tile of this.tiles.values()) this.turn(tile, false);
+    if (this.tiled) this.tiles.park();
+  }
+
+  /** Holds what is out of sight. */
+  get parked(): SVGSVGElement {
+    return this.tiles.parked;
   }
 
   /** The largest norm that one of these uses sends back. */
@@ -239,57 +215,28 @@ export class Picture {
     return most;
   }
 
-  private turn(tile: Tile, on: boolean): void {
-    if (tile.off !== on) return;
-    tile.off = !on;
-    if (!on) this.drawn.delete(tile);
-    if (tile.element) (on ? this.layers[tile.layer] : this.parked)?.append(tile.element);
-    if (on && tile.stamp !== this.shown) this.refresh(tile);
+  /** Do one piece of what makes later steps cheaper: draw what lies in this part of the picture, before it is seen; false where all of it is drawn. */
+  prepare(area: Area): boolean {
+    return this.tiled && this.tiles.prepare(area);
   }
 
-  private refresh(tile: Tile): void {
-    for (const mark of tile.marks) mark();
-    tile.stamp = this.shown;
-  }
-
-  /** Draw one more tile of this part of the picture, before it is seen; false where all of it is drawn. */
-  prepare(left: number, top: number, right: number, bottom: number): boolean {
-    if (!this.tiled) return false;
-    for (const tile of this.tiles.values()) {
-      if (!tile.off || !covers(tile, left, top, right, bottom)) continue;
-      this.turn(tile, true);
-      this.drawn.add(tile);
-      return true;
-    }
-    return false;
+  /** Put away what has not been in sight for long. */
+  tidy(): void {
+    if (this.tiled) this.tiles.tidy();
   }
 
   /**
    * Draw what lies in this part of the picture; `small` leaves out what could not be read at the present scale. With `first` given, numbers that stand
    * elsewhere, which are most of the work, wait for `prepare`.
    */
-  see(left: number, top: number, right: number, bottom: number, small = false, first?: readonly Element[]): void {
+  see(area: Area, small = false, first?: readonly Element[]): void {
     if (!this.tiled) return;
-    const boxes = first?.map((element) => this.box(element));
     const { left: x, top: y } = this.size;
-    const waits = (tile: Tile) =>
-      tile.off &&
-      tile.layer === 2 &&
-      boxes?.every((b) => !covers(tile, x + b.x, y + b.y, x + b.x + b.w, y + b.y + b.h));
-    let seen = 0;
-    for (const tile of this.tiles.values()) {
-      if (small && tile.layer === 2) this.turn(tile, false);
-      else if (covers(tile, left, top, right, bottom) && !waits(tile)) {
-        seen++;
-        this.turn(tile, true);
-        this.drawn.delete(tile);
-        this.drawn.add(tile);
-      }
-    }
-    for (const tile of this.drawn) {
-      if (this.drawn.size <= seen + SPARE) break;
-      this.turn(tile, false);
-    }
+    const near = first?.map((element): Area => {
+      const b = this.box(element);
+      return [x + b.x, y + b.y, x + b.x + b.w, y + b.y + b.h];
+    });
+    this.tiles.see(area, small, (tile) => tile.layer === 2 && near?.every((b) => !tile.covers(b)) === true);
   }
 
   /** Where a node or a group stands, from what is written: nothing is measured. */
@@ -379,12 +326,11 @@ export class Picture {
     this.shown = step;
     attribute(this.svg, "data-step", String(step));
     const far = before < 0 || Math.abs(step - before) > FAR;
-    for (const tile of [this.rest, ...this.tiles.values()]) {
-      if (tile.off) continue;
-      if (far) this.refresh(tile);
-      else tile.stamp = step;
+    if (far) {
+      this.tiles.renew(step, !this.tiled);
+      return;
     }
-    if (far) return;
+    this.tiles.stamp(step);
     const ids = new Set<number>();
     const keys = new Set<string>();
     for (let k = Math.min(before, step); k <= Math.max(before, step); k++) {
@@ -415,7 +361,7 @@ export class Picture {
   }
 
   private hidden(element: Element): boolean {
-    return this.tiles.get(element.parentElement as Element)?.off === true;
+    return this.tiles.of(element).off;
   }
 
   private group({ element, span, tile }: Group): void {

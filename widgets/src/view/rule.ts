@@ -41,22 +41,16 @@ export function shareRule(rec: Recording, share: number): Virtual {
 export function pullRules(rec: Recording, id: number): Virtual | null {
   const node = rec.header.nodes[id];
   if (!node?.formulas.length) return null;
-  const rows = node.inputs.flatMap((input, slot) => {
-    const share = rec.header.nodes[input]?.shares.find(
-      (s) => rec.share.consumer[s] === id && rec.share.slot[s] === slot,
-    );
-    if (share === undefined) return [];
+  const rows = rec.sent(id).map((share) => {
     const summed = rec.axes(share);
-    return [
-      h(
-        "li",
-        {},
-        ...left(rec, share),
-        " ← ",
-        ...ruleOf(rec, share),
-        summed.length > 0 && h("small", {}, ` then summed over axes ${axes(summed)}`),
-      ),
-    ];
+    return h(
+      "li",
+      {},
+      ...left(rec, share),
+      " ← ",
+      ...ruleOf(rec, share),
+      summed.length > 0 && h("small", {}, ` then summed over axes ${axes(summed)}`),
+    );
   });
   return rows.length
     ? h(

@@ -203,7 +203,11 @@ export function source(context: Context): Pane {
   const { rec } = context;
   const head = element("div", { class: "tv-source-head" });
   const body = element("div", { class: "tv-lines", tabindex: "-1" });
-  const strip = element("div", { class: "tv-source", role: "group", "aria-label": "Source lines" }, head, body);
+  const strip = element(
+    "div",
+    { class: "tv-source", role: "group", "aria-label": "Source lines" },
+    h("div", { class: "tv-island" }, head, body),
+  );
   // As many lines as the longest text of this record has, and as there is room for: the height never changes while stepping.
   const files = [...new Set(rec.header.sources.map((s) => s.file))];
   const longest = Math.max(1, ...files.map((file) => linesOf(rec, file).size));

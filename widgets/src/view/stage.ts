@@ -2,6 +2,7 @@
 import { attribute, h, s } from "../dom";
 import { icon } from "./icons";
 import type { Box, Picture } from "./picture";
+import type { Area } from "./tiles";
 
 const MARGIN = 28;
 const BESIDE = 12; // px around the window that are drawn too: halos reach out of their boxes
@@ -19,7 +20,8 @@ interface Window {
 export class Stage {
   readonly element: HTMLElement;
   /** The whole picture in small, with the window as a frame. */
-  readonly map: SVGSVGElement;
+  readonly map: HTMLElement;
+  private readonly small = s("svg");
   private readonly away = h("div", { hidden: true });
   private window: Window = { x: 0, y: 0, scale: 1 };
   private width = 0;
@@ -56,7 +58,7 @@ export class Stage {
       h("div", { class: "tv-zoom" }, ...buttons),
     );
     this.away.append(picture.parked);
-    this.map = s("svg", { class: "tv-mini", "aria-hidden": "true" });
+    this.map = h("div", { class: "tv-mini", "aria-hidden": "true" }, this.small as unknown as Node);
     // A press on the small map brings that place to the middle.
     this.map.addEventListener("pointerdown", (event) => {
       const frame = this.map.getBoundingClientRect();
@@ -82,7 +84,7 @@ export class Stage {
     this.picture = picture;
     this.lit = undefined;
     this.drawnScale = 0;
-    this.map.textContent = "";
+    this.small.textContent = "";
     if (!this.own) this.window.scale = this.natural();
     this.mapped();
     this.place(this.window, false);
@@ -154,7 +156,7 @@ export class Stage {
   }
 
   /** What is to be drawn of the picture where the window is there. */
-  private part({ x, y, scale }: Window): [left: number, top: number, right: number, bottom: number] {
+  private part({ x, y, scale }: Window): Area {
     const { left, top } = this.picture.size;
     return [
       left - (x + BESIDE) / scale,
@@ -179,7 +181,7 @@ export class Stage {
       attribute(svg, "width", w.toFixed(1));
       attribute(svg, "height", hh.toFixed(1));
     }
-    if (width) picture.see(...this.part(next), next.scale < UNREADABLE, first);
+    if (width) picture.see(this.part(next), next.scale < UNREADABLE, first);
     const cut = [x < -1 && "left", x + w > width + 1 && "right", y < -1 && "top", y + hh > height + 1 && "bottom"];
     attribute(this.element, "data-cut", cut.filter(Boolean).join(" ") || null);
     this.drawMap();
@@ -202,8 +204,8 @@ export class Stage {
     const { width, height } = this.picture.size;
     const unit = Math.max(width / MAP_WIDTH, height / MAP_HEIGHT);
     const least = (b: Box) => ({ w: Math.max(b.w, unit * 4), h: Math.max(b.h, unit * 4) });
-    if (!this.map.firstChild) {
-      this.map.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    if (!this.small.firstChild) {
+      this.small.setAttribute("viewBox", `0 0 ${width} ${height}`);
       // One path for all of them: a map of thousands of elements would cost as much as the picture.
       let d = "";
       for (const item of this.picture.items()) {
@@ -213,7 +215,7 @@ export class Stage {
       }
       this.dot = s("rect", { "data-now": "" });
       this.frame = s("rect", { class: "tv-window" });
-      this.map.append(s("path", { d }), this.dot, this.frame);
+      this.small.append(s("path", { d }), this.dot, this.frame);
     }
     const set = (rect: SVGRectElement | undefined, x: number, y: number, w: number, hh: number) => {
       if (rect)
@@ -248,11 +250,12 @@ export class Stage {
     if (at.scale < UNREADABLE) return;
     for (const elements of turns) {
       at = this.within(this.aim(elements, at) ?? at);
-      while (this.picture.prepare(...this.part(at))) {
+      while (this.picture.prepare(this.part(at))) {
         void this.element.offsetHeight; // now, and not at the next step
         yield;
       }
     }
+    this.picture.tidy();
   }
 
   private aim(elements: readonly SVGGElement[], from: Window): Window | undefined {
@@ -304,7 +307,7 @@ export class Stage {
     this.height = hh;
     if (!w || !hh) return false;
     if (!this.own) this.window.scale = this.natural();
-    this.map.textContent = "";
+    this.small.textContent = "";
     this.place(this.window, false);
     return true;
   }
