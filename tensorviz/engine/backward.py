@@ -12,7 +12,7 @@ from tensorviz.engine.late import record_module
 from tensorviz.engine.node import Node, twin
 from tensorviz.engine.seeds import root_of, seeds_of
 from tensorviz.engine.stale import refuse_stale
-from tensorviz.engine.sweep import reachable, sweep
+from tensorviz.engine.sweep import Look, reachable, sweep
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import Breakpoint, GraphError
 
@@ -46,20 +46,20 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
     ops, leaves = reachable(nodes)
     if tensors.changes.any:
         refuse_stale(ops)
-    ends = leaves + [n for n in ops if n.rare is not None]
+    retaining = [n for n in ops if n.rare is not None and n.rare.owner is not None]
     pulled: list[tuple[Any, ...]] = []
     to = record_module()
-    looks = []
+    looks: Sequence[Look] = ()
     try:
         if local.watchers:
             started = to.Pass(nodes, seeds, ops, pulled, [], to.names_in(frame), False)
             looks = [watch(started) for watch in local.watchers]
-        totals = sweep(ops, list(zip(nodes, seeds, strict=True)), ends, pulled if record or looks else None, looks=looks)
+        totals = sweep(ops, list(zip(nodes, seeds, strict=True)), leaves, pulled if record or looks else None, asked=retaining, looks=looks)
     except Exception as error:
         if record and not isinstance(error, Breakpoint):  # which has its own
             error.trace = to.Trace(to.Pass(nodes, seeds, ops, pulled, [], to.names_in(frame), False).build)  # type: ignore[attr-defined]
         raise
-    writes = write_gradients(ends, totals)
+    writes = write_gradients(leaves + retaining, totals)
     if not record:
         for root in roots:
             root.trace = None  # an older pass is not the latest any more
@@ -79,43 +79,40 @@ def _without_roots(nodes: list[Node], ops: list[Node]) -> tuple[list[Node], list
 
     A root that another one is computed from stays: what was computed holds it. Then the cyclic collector is needed to free them.
     """
-    inner = {n for node in ops for n in node.inputs} if len(nodes) > 1 else ()
+    if len(nodes) == 1:
+        if nodes[0].plan is None:
+            return nodes, ops
+        ops[0] = made = twin(nodes[0])
+        return [made], ops
+    inner = {n for node in ops for n in node.inputs}
     twins = {n: twin(n) for n in nodes if n.plan is not None and n not in inner}
-    if len(nodes) == 1 and twins:
-        return [twins[nodes[0]]], [twins[nodes[0]], *ops[1:]]
     return [twins.get(n, n) for n in nodes], [twins.get(n, n) for n in ops]
 
 
 def write_gradients(nodes: Sequence[Node], totals: Sequence[Any]) -> list[Write]:
-    """Add to ``.grad`` of the leaves, and of results that retain theirs."""
+    """Add to ``.grad`` of the leaves, and of results that retain theirs. A total has the dtype of its node, and so has what ``.grad`` holds."""
     writes: list[Write] = []
     with tensors.gradients:
         for node, total in zip(nodes, totals, strict=True):
             if total is None:
                 continue
             rare = node.rare
-            owner = rare.owner() if rare is not None and rare.owner is not None else None
+            owner = None if rare is None or rare.owner is None else rare.owner()
             if owner is None:
-                if node.op is None:
+                if node.plan is None:
                     writes.append((node, None))
                 continue
-            own = owner.own
-            if own is None:
-                own = owner._more()
-            if node.op is not None and not own.retain:
+            own = owner.own or owner._more()
+            if node.plan is not None and not own.retain:
                 continue
             before = own.grad
             if before is None:
                 # not copied before somebody reads it: many never are, and all of a network's at once are a good part of its memory
-                own.grad = _in(total, node.value.dtype)
+                own.grad = total
                 writes.append((node, None))
             else:
                 # the user may still write to what was handed out
                 writes.append((node, before.copy() if own.private else before))
-                own.grad = _in(before + total, node.value.dtype)
+                own.grad = before + total
             own.private = False
     return writes
-
-
-def _in(total: Any, dtype: Any) -> Any:
-    return total if total.dtype is dtype or total.dtype == dtype else total.astype(dtype)

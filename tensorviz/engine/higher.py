@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine import tensor as tensors
-from tensorviz.engine.garbage import Uncollected
 from tensorviz.engine.node import Node
 from tensorviz.engine.op import forward_of
 from tensorviz.engine.stale import refuse_stale
@@ -29,11 +29,17 @@ def pull(roots: Sequence[Node], seeds: Sequence[Any], variables: Sequence[Node],
         refuse_stale(ops)
     given = list(zip(roots, seeds, strict=True))
     if recorded:
-        with Uncollected():
+        paused = gc.isenabled()
+        if paused:
+            gc.disable()
+        try:
             totals = _sweep_recorded(ops, given)
+        finally:
+            if paused:
+                gc.enable()
         return [totals.get(v) for v in variables]
     # what lies beside the paths gets shares, too
-    beside = {n for node in ops for n in node.inputs}.union(roots).difference(variables)
+    beside = {n for node in ops for n in node.inputs}.union(roots).difference(variables, ops)
     return sweep(ops, given, [*variables, *beside], None)[: len(variables)]
 
 

@@ -199,8 +199,10 @@ def node(
 def twin(of: Node) -> Node:
     """The same node once more, which nobody has as a Tensor."""
     made: Node = _blank()
-    for name in ("plan", "a", "b", "rest", "params", "value", "needs_grad", "tracked", "same", "used", "uid", "place", "lasti", "rare"):
-        setattr(made, name, getattr(of, name))
+    made.plan, made.a, made.b, made.rest, made.params = of.plan, of.a, of.b, of.rest, of.params
+    made.value, made.needs_grad, made.tracked, made.same = of.value, of.needs_grad, of.tracked, of.same
+    made.uid, made.place, made.lasti = of.uid, of.place, of.lasti
+    made.rare, made.used = of.rare, True
     made.total = made.now = made.own = None
     return made
 

@@ -135,13 +135,18 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
             mode.place = place = Place(code, mode.scope)
             break
         frame = frame.f_back
-    needs_grad = tracked = False
-    for n in nodes:
-        n.used = True
-        if n.tracked:
-            tracked = True
-            if n.needs_grad:
-                needs_grad = True
+    if len(nodes) == 1:
+        a = nodes[0]
+        a.used = True
+        needs_grad, tracked = a.needs_grad, a.tracked
+    else:
+        needs_grad = tracked = False
+        for n in nodes:
+            n.used = True
+            if n.tracked:
+                tracked = True
+                if n.needs_grad:
+                    needs_grad = True
     made: Tensor = _tensor_class()
     made.value = value
     made.uid = new_uid()
@@ -155,7 +160,7 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     if tracked and mode.enabled:
         made.plan = plan
         if len(nodes) == 1:
-            made.a = nodes[0]
+            made.a = a
             made.b = made.rest = None
         else:
             made.inputs = nodes
@@ -166,7 +171,7 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         elif needs_grad and not plan.plain:
             needs_grad = op.differentiable and any(n.needs_grad and rule is not None for n, rule in zip(nodes, op.vjps, strict=False))
         made.needs_grad = needs_grad
-        made.same = needs_grad and plan.tells and fits(plan, nodes, value)
+        made.same = needs_grad and plan.tells and made.rest is None and fits(plan, nodes, value)
         if extras:
             made.more().extras = extras
     else:
@@ -317,9 +322,10 @@ def method(self, other):
     if type(value) is scalar:
         same = (type(x) is scalar or not a.needs_grad) and (type(y) is scalar or not b.needs_grad)
     elif type(value) is array:
-        if value.dtype is not double and value.dtype.kind != "f":
+        dtype = value.dtype
+        if dtype is not double and dtype.kind != "f":
             return slow(self, other)
-        same = fits(plan, (a, b), value)
+        same = {same}
     else:
         return slow(self, other)
     made = tensor()
@@ -339,15 +345,32 @@ def method(self, other):
 """
 
 
+_SAME = (
+    "value.size <= huge and (not a.needs_grad or (x.dtype is dtype and x.shape == value.shape))"
+    " and (not b.needs_grad or (y.dtype is dtype and y.shape == value.shape))"
+)
+_EXACT = (
+    "exact(x, y) and value.size <= huge and (not a.needs_grad or (x.dtype is dtype and x.size <= huge))"
+    " and (not b.needs_grad or (y.dtype is dtype and y.size <= huge))"
+)
+"""What :func:`fits` says of two arrays."""
+
+
 def _fast(op: Op, slow: Callable[[Any, Any], Any], *, reflected: bool) -> Callable[[Any, Any], Any]:
     """The same, written out for what nearly every call is: Tensors and numbers that fit, a graph that is recorded, a caller that was there before."""
-    text = _FAST.format(swap="a, b = b, a" if reflected else "", result=_SIGNS.get(op.run, "forward(x, y)"))
+    text = _FAST.format(
+        swap="a, b = b, a" if reflected else "",
+        result=_SIGNS.get(op.run, "forward(x, y)"),
+        same="fits(plan, (a, b), value)" if NUMPY_1 else _SAME if op.plan.exact is None else f"{_EXACT} or {_SAME}",
+    )
     names: dict[str, Any] = {
         "__name__": __name__,
         "slow": slow,
         "forward": op.run,
         "plan": op.plan,
         "fits": fits,
+        "exact": op.plan.exact,
+        "huge": HUGE,
         "tensor": _tensor_class,
         "failures": (*FAILURES, AttributeError),
         "constant": constant,

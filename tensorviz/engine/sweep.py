@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.garbage import Uncollected
 from tensorviz.engine.graph import HUGE, Again
 from tensorviz.engine.late import record_module
 from tensorviz.engine.node import Node, twin
@@ -68,12 +68,15 @@ def sweep(
     ends: Sequence[Node],
     pulled: list[tuple[Any, ...]] | None,
     *,
+    asked: Sequence[Node] = (),
     whole: bool = False,
     looks: Sequence[Look] = (),
 ) -> list[Any]:
-    """Run every rule once, and return what the ``ends`` received (None: nothing). Shares are added in the order in which their consumers are visited; that order is part of the contract.
+    """Run every rule once, and return what the ``ends`` received, then what the ``asked`` did (None: nothing).
 
-    ``ops``: newest first. ``given``: the seeds. ``ends``: whatever receives shares and has no rule to run, and those of ``ops`` whose totals are asked for.
+    Shares are added in the order in which their consumers are visited; that order is part of the contract.
+
+    ``ops``: newest first. ``given``: the seeds. ``ends``: whatever receives shares and is none of ``ops``. ``asked``: some of ``ops``.
     ``pulled`` gets the tuple of shares of each node, empty where no gradient arrived; None: they are not kept. In the place of a large one stands
     :class:`Again`, since its rule can be run again when somebody looks; ``whole``: all are kept as the rules returned them.
     ``looks``: called after each rule; they stop the pass by raising.
@@ -81,106 +84,115 @@ def sweep(
     A pass that finds another under way, in another thread or around this one in a rule, does the same with a copy of the graph.
     """
     if not _under_way.acquire(False):
-        return _apart(ops, given, ends, pulled, whole, looks)
+        return _apart(ops, given, ends, pulled, asked, whole, looks)
     try:
-        with Uncollected():
-            return _swept(ops, given, ends, pulled, whole, looks, ops)
+        return _swept(ops, given, ends, pulled, asked, whole, looks, None)
     finally:
         _under_way.release()
 
 
-def _apart(ops: Sequence[Node], given: Any, ends: Sequence[Node], pulled: Any, whole: bool, looks: Sequence[Look]) -> list[Any]:
+def _apart(
+    ops: Sequence[Node], given: Any, ends: Sequence[Node], pulled: Any, asked: Sequence[Node], whole: bool, looks: Sequence[Look]
+) -> list[Any]:
     copies = {n: twin(n) for node in ops for n in (node, *node.inputs)}
     copies |= {n: twin(n) for n in (*[root for root, _ in given], *ends) if n not in copies}
     for node in ops:
         copies[node].inputs = tuple([copies[n] for n in node.inputs])
-    with Uncollected():
-        return _swept([copies[n] for n in ops], [(copies[n], seed) for n, seed in given], [copies[n] for n in ends], pulled, whole, looks, ops)
+    seeded = [(copies[n], seed) for n, seed in given]
+    originals = {copy: n for n, copy in copies.items()}
+    return _swept([copies[n] for n in ops], seeded, [copies[n] for n in ends], pulled, [copies[n] for n in asked], whole, looks, originals)
 
 
 def _swept(
-    ops: Sequence[Node], given: Any, ends: Sequence[Node], pulled: Any, whole: bool, looks: Sequence[Look], originals: Sequence[Node]
+    ops: Sequence[Node],
+    given: Any,
+    ends: Sequence[Node],
+    pulled: list[tuple[Any, ...]] | None,
+    asked: Sequence[Node],
+    whole: bool,
+    looks: Sequence[Look],
+    originals: Mapping[Node, Node] | None,
 ) -> list[Any]:
+    """A total goes when its rule has run: a record adds the shares up again, and memory is what a large pass is short of."""
+    keep = None if pulled is None else pulled.append
+    lasting = frozenset(asked) if asked else None
+    paused = gc.isenabled()
+    if paused:
+        gc.disable()
     try:
-        asked = frozenset([n for n in ends if n.plan is not None])
         for node, seed in given:
             node.total = seed if node.total is None else node.total + seed
-        if looks:
-            for node, original in zip(ops, originals, strict=True):
-                before = {n: copy.total for n, copy in zip((original, *original.inputs), (node, *node.inputs), strict=True)}
-                _run((node,), asked, pulled, True)
-                for look in looks:
-                    look(original, before)
-        else:
-            _run(ops, asked, pulled, whole)
-        return [n.total for n in ends]
-    except BaseException:
         for node in ops:
-            for n in (node, *node.inputs):
+            if looks:
+                before = {(n if originals is None else originals[n]): n.total for n in (node, *node.inputs)}
+            g = node.total
+            if g is None:
+                shares: tuple[Any, ...] = ()
+            else:
+                if lasting is None or node not in lasting:
+                    node.total = None
+                try:
+                    shares = node.plan.pull(node, g)  # type: ignore[union-attr]
+                except Exception as error:
+                    error.add_note(f"raised by the backward rule of {describe(node)}")
+                    raise
+                if not node.same:
+                    shares = _added(node, shares, whole)
+                else:  # written out: a call would cost as much again as what is done
+                    b = node.b
+                    if b is None:
+                        (share,), other = shares, None
+                    else:
+                        share, other = shares
+                    if share is not None:
+                        a = node.a
+                        total = a.total
+                        a.total = share if total is None else total + share
+                    if other is not None:
+                        total = b.total
+                        b.total = other if total is None else total + other
+            if keep is not None:
+                keep(shares)
+            if looks:
+                for look in looks:
+                    look(node if originals is None else originals[node], before)
+        found = []
+        for node in (*ends, *asked):
+            found.append(node.total)
+            node.total = None
+    except BaseException:
+        for node in (*ops, *ends):
+            node.total = None
+            for n in node.inputs:
                 n.total = None
         raise
     finally:
-        for n in ends:
-            n.total = None
+        if paused:
+            gc.enable()
+    return found
 
 
-def _run(ops: Sequence[Node], asked: frozenset[Node], pulled: list[tuple[Any, ...]] | None, whole: bool) -> None:
-    """A total goes when its rule has run: a record adds the shares up again, and memory is what a large pass is short of."""
-    keep = None if pulled is None else pulled.append
-    for node in ops:
-        g = node.total
-        if g is None:
-            if keep is not None:
-                keep(())
-            continue
-        if not asked or node not in asked:
-            node.total = None
-        try:
-            shares = node.plan.pull(node, g)  # type: ignore[union-attr]
-        except Exception as error:
-            error.add_note(f"raised by the backward rule of {describe(node)}")
-            raise
-        b = node.b
-        if not node.same:
-            shares = _fitted(node, shares, whole)
-        elif b is None or node.rest is not None:
-            for n, share in zip(node.inputs, shares, strict=True):
-                if share is not None:
-                    before = n.total
-                    n.total = share if before is None else before + share
-        else:
-            share, other = shares
-            if share is not None:
-                a = node.a
-                before = a.total
-                a.total = share if before is None else before + share
-            if other is not None:
-                before = b.total
-                b.total = other if before is None else before + other
-        if keep is not None:
-            keep(shares)
-
-
-def _fitted(node: Node, shares: tuple[Any, ...], whole: bool) -> tuple[Any, ...]:
+def _added(node: Node, shares: tuple[Any, ...], whole: bool) -> tuple[Any, ...]:
     """Add up the shares of a node that have to be looked at; what the record keeps of them."""
     inputs = node.inputs
     if len(shares) != len(inputs):
         raise RuleError(f"the backward rule of {describe(node)} returned {len(shares)} gradient(s) for {len(inputs)} operand(s)")
+    kept = shares
     for slot, share in enumerate(shares):
         if share is None:
             continue
-        inp = inputs[slot]
-        value = inp.value
-        fits = type(share) is type(value) and share.shape == value.shape and share.dtype is value.dtype
+        n = inputs[slot]
+        value = n.value
+        fits = type(share) is type(value) and share.dtype is value.dtype and share.shape == value.shape
         fitted = share if fits else fit(node, slot, share)
-        if not whole and share.size > LARGE and not node.plan.op.foreign:  # type: ignore[union-attr]
+        if share.size > LARGE and not whole and not node.plan.op.foreign:  # type: ignore[union-attr]
             if fitted.size < share.size:
-                shares = (*shares[:slot], Again(fitted), *shares[slot + 1 :])
+                kept = (*kept[:slot], Again(fitted), *kept[slot + 1 :])
             elif share.size > HUGE:
-                shares = (*shares[:slot], Again(None), *shares[slot + 1 :])
-        before = inp.total
-        inp.total = fitted if before is None else before + fitted
-    return shares
+                kept = (*kept[:slot], Again(None), *kept[slot + 1 :])
+        before = n.total
+        n.total = fitted if before is None else before + fitted
+    return kept
 
 
 def fit(node: Node, slot: int, share: Any) -> Any:
@@ -190,12 +202,12 @@ def fit(node: Node, slot: int, share: Any) -> Any:
         share = np.asarray(share)
         if share.ndim == 0:
             share = share[()]
-    shape = value.shape
+    shape, op = value.shape, node.plan.op  # type: ignore[union-attr]
     if share.shape != shape:
-        axes = growth(share.shape, shape) if node.op.broadcasts else None  # type: ignore[union-attr]
+        axes = growth(share.shape, shape) if op.broadcasts else None
         if axes is None:
             raise RuleError(
-                f"the backward rule of {describe(node)} returned for slot {slot} ({node.op.slot_name(slot)}) "  # type: ignore[union-attr]
+                f"the backward rule of {describe(node)} returned for slot {slot} ({op.slot_name(slot)}) "
                 f"a gradient of shape {share.shape}, expected {value.shape}, the operand's shape"
             )
         if axes:
