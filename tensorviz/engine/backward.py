@@ -90,7 +90,7 @@ def _without_roots(nodes: list[Node], ops: list[Node]) -> tuple[list[Node], list
 
 
 def write_gradients(nodes: Sequence[Node], totals: Sequence[Any]) -> list[Write]:
-    """Add to ``.grad`` of the leaves, and of results that retain theirs. A total has the dtype of its node, and so has what ``.grad`` holds."""
+    """Add to ``.grad`` of the leaves, and of results that retain theirs."""
     writes: list[Write] = []
     with tensors.gradients:
         for node, total in zip(nodes, totals, strict=True):
@@ -105,7 +105,9 @@ def write_gradients(nodes: Sequence[Node], totals: Sequence[Any]) -> list[Write]
             own = owner.own or owner._more()
             if node.plan is not None and not own.retain:
                 continue
-            before = own.grad
+            before, dtype = own.grad, node.value.dtype
+            if total.dtype is not dtype and total.dtype != dtype:
+                total = total.astype(dtype)  # a sum has the machine's order of bytes, whatever that of the leaf is
             if before is None:
                 # not copied before somebody reads it: many never are, and all of a network's at once are a good part of its memory
                 own.grad = total
@@ -113,6 +115,6 @@ def write_gradients(nodes: Sequence[Node], totals: Sequence[Any]) -> list[Write]
             else:
                 # the user may still write to what was handed out
                 writes.append((node, before.copy() if own.private else before))
-                own.grad = before + total
+                own.grad = (before + total).astype(dtype, copy=False)
             own.private = False
     return writes

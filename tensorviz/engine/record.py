@@ -467,21 +467,22 @@ def names_in(frame: FrameType | None) -> dict[int, str]:
 
 
 def _note(space: dict[str, Any], found: dict[int, str]) -> None:
-    if len(space) > _FEW and _OTHER.issuperset(map(type, list(space.values()))):
+    other = _OTHER
+    if len(space) > _FEW and other.issuperset(map(type, list(space.values()))):
         return  # most modules hold no Tensor at all
-    for name, value in list(space.items()):
+    for name, value in space.copy().items():
         kind = type(value)
-        if kind in _OTHER:
+        if kind in other:
             continue
-        if kind is not np.ndarray and not issubclass(kind, Tensor):
-            if len(_OTHER) < 10_000:
-                _OTHER.add(kind)
-        elif name[:1] in "_@":  # private, or put there by a tool that rewrites code, as pytest does with what is asserted
-            continue
-        elif kind is np.ndarray:
-            found.setdefault(-id(value), name)
-        elif name not in _IPYTHON:
-            found.setdefault(value._current().uid, name)
+        if kind is Tensor or kind is np.ndarray or issubclass(kind, Tensor):
+            if name[:1] in "_@":  # private, or put there by a tool that rewrites code, as pytest does with what is asserted
+                continue
+            if kind is np.ndarray:
+                found.setdefault(-id(value), name)
+            elif name not in _IPYTHON:
+                found.setdefault(value._current().uid, name)
+        elif len(other) < 10_000:
+            other.add(kind)
 
 
 _SNAPSHOTS = sys.version_info < (3, 13)

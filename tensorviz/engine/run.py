@@ -107,11 +107,13 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     if nodes is None:
         whole = _whole(operands)
         return _plainly(op, operands, params) if whole is None else apply(op, whole, params)
+    a = nodes[0]
+    alone = len(nodes) == 1
     try:
-        if len(nodes) == 1:
-            value = plan.run(nodes[0].value, **params) if params else plan.run(nodes[0].value)
-        else:
+        if not alone:
             value = plan.run(*[n.value for n in nodes], **params)
+        else:
+            value = plan.run(a.value, **params) if params else plan.run(a.value)
     except TensorvizError:
         raise
     except FAILURES as error:
@@ -127,20 +129,14 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     place = mode.place
     # this function and its caller are ours, and so is mostly the next one: what the user calls
     frame: Any = _getframe(2)
-    while frame is not None:
-        code = frame.f_code
-        if code is place.code:
-            break
+    while frame is not None and frame.f_code is not place.code:
         if not OURS[frame.f_globals.get("__name__")]:
-            mode.place = place = Place(code, mode.scope)
+            mode.place = place = Place(frame.f_code, mode.scope)
             break
         frame = frame.f_back
-    if len(nodes) == 1:
-        a = nodes[0]
-        a.used = True
-        needs_grad, tracked = a.needs_grad, a.tracked
-    else:
-        needs_grad = tracked = False
+    a.used = True
+    needs_grad, tracked = a.needs_grad, a.tracked
+    if not alone:
         for n in nodes:
             n.used = True
             if n.tracked:
@@ -150,8 +146,8 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     made: Tensor = _tensor_class()
     made.value = value
     made.uid = new_uid()
-    made.rare = made.total = made.now = made.own = None
     made.used = False
+    made.b = made.rest = made.rare = made.total = made.now = made.own = None
     if frame is None:
         made.place, made.lasti = NOWHERE, -1
     else:
@@ -159,23 +155,22 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         made.lasti = frame.f_lasti
     if tracked and mode.enabled:
         made.plan = plan
-        if len(nodes) == 1:
-            made.a = a
-            made.b = made.rest = None
-        else:
-            made.inputs = nodes
         made.params = params
         made.tracked = True
+        if alone:
+            made.a = a
+        else:
+            made.inputs = nodes
         if needs_grad and type(value) is not _FLOAT and value.dtype.kind != "f":
             needs_grad = False
         elif needs_grad and not plan.plain:
             needs_grad = op.differentiable and any(n.needs_grad and rule is not None for n, rule in zip(nodes, op.vjps, strict=False))
         made.needs_grad = needs_grad
-        made.same = needs_grad and plan.tells and made.rest is None and fits(plan, nodes, value)
+        made.same = needs_grad and plan.tells and len(nodes) < 3 and fits(plan, nodes, value)
         if extras:
             made.more().extras = extras
     else:
-        made.plan = made.a = made.b = made.rest = None
+        made.plan = made.a = None
         made.needs_grad = made.tracked = made.same = False
         made.params = NO_PARAMS
         for n in nodes:
@@ -238,24 +233,20 @@ def _plainly(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
 
 def fits(plan: Plan, nodes: tuple[Node, ...], value: Any) -> bool:
     """Whether shares need no look: they come in the operands' shapes and dtypes, and none is huge. Of a scalar with NumPy 1 nobody knows, where a rule may widen it."""
+    dtype = value.dtype
+    if NUMPY_1 and (dtype is not _DOUBLE and value.shape == ()):
+        return False
     if value.size > HUGE:
         return False
-    dtype = value.dtype
-    if plan.exact is not None and plan.exact(*[n.value for n in nodes]):
-        for n in nodes:
-            if n.needs_grad and (n.value.dtype is not dtype or n.value.size > HUGE):
-                return False
-    elif not plan.same_shape:
-        return False
-    elif plan.one_to_one:
-        if nodes[0].value.dtype is not dtype:
-            return False
-    else:
-        shape = value.shape
-        for n in nodes:
-            if n.needs_grad and (n.value.dtype is not dtype or n.value.shape != shape):
-                return False
-    return not NUMPY_1 or dtype is _DOUBLE or value.shape != ()
+    exact = plan.exact
+    if len(nodes) == 1:
+        x = nodes[0].value
+        return x.dtype is dtype and (
+            plan.one_to_one or (exact is not None and x.size <= HUGE and exact(x)) or (plan.same_shape and x.shape == value.shape)
+        )
+    if exact is not None and exact(*[n.value for n in nodes]):
+        return all(n.value.dtype is dtype and n.value.size <= HUGE for n in nodes if n.needs_grad)
+    return plan.same_shape and all(n.value.dtype is dtype and n.value.shape == value.shape for n in nodes if n.needs_grad)
 
 
 def operator(op: Op, *, reflected: bool) -> Callable[[Any, Any], Any]:
@@ -346,8 +337,8 @@ def method(self, other):
 
 
 _SAME = (
-    "value.size <= huge and (not a.needs_grad or (x.dtype is dtype and x.shape == value.shape))"
-    " and (not b.needs_grad or (y.dtype is dtype and y.shape == value.shape))"
+    "(x.shape == y.shape and x.dtype is dtype and y.dtype is dtype if a.needs_grad and b.needs_grad"
+    " else x.shape == value.shape and x.dtype is dtype if a.needs_grad else y.shape == value.shape and y.dtype is dtype) and value.size <= huge"
 )
 _EXACT = (
     "exact(x, y) and value.size <= huge and (not a.needs_grad or (x.dtype is dtype and x.size <= huge))"

@@ -36,6 +36,10 @@ def root_of(y: Any) -> Node:
 
 
 def seeds_of(nodes: Sequence[Node], roots: Sequence[Tensor], gradients: Any) -> list[Any]:
+    if gradients is None and len(nodes) == 1:
+        value = nodes[0].value
+        if type(value) is np.float64:
+            return [np.float64(1)]
     if isinstance(gradients, np.ndarray) and gradients.ndim:
         gradients = list(gradients)
     if gradients is not None and not isinstance(gradients, (list, tuple)):
@@ -44,8 +48,6 @@ def seeds_of(nodes: Sequence[Node], roots: Sequence[Tensor], gradients: Any) -> 
         raise SeedError(
             f"backward got {len(nodes)} Tensor(s) and {len(gradients)} gradient(s); give one per Tensor (None for one with a single element)"
         )
-    if gradients is None and len(nodes) == 1 and nodes[0].value.ndim == 0:
-        return [nodes[0].value.dtype.type(1)]
     seeds = []
     for node, root, gradient in zip(nodes, roots, [None] * len(nodes) if gradients is None else gradients, strict=True):
         value = node.value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
@@ -32,6 +33,7 @@ def reachable(roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     ops = [n for n in seen if n.plan is not None]
     leaves = [n for n in seen if n.plan is None]
     add, push = seen.add, ops.append
+    sorted_so_far, oldest = len(ops) < 2, sys.maxsize
     for node in ops:  # grows; the operands are written out: a loop over two costs as much again as what it does
         n = node.a
         if n.needs_grad and n not in seen:
@@ -40,6 +42,9 @@ def reachable(roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
                 leaves.append(n)
             else:
                 push(n)
+                if n.uid > oldest:
+                    sorted_so_far = False
+                oldest = n.uid
         n = node.b
         if n is None:
             continue
@@ -49,11 +54,17 @@ def reachable(roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
                 leaves.append(n)
             else:
                 push(n)
-        for n in node.rest or ():
-            if n.needs_grad and n not in seen:
-                add(n)
-                (leaves if n.plan is None else ops).append(n)
-    ops.sort(key=_uid, reverse=True)
+                if n.uid > oldest:
+                    sorted_so_far = False
+                oldest = n.uid
+        if node.rest is not None:
+            for n in node.rest:
+                if n.needs_grad and n not in seen:
+                    add(n)
+                    (leaves if n.plan is None else ops).append(n)
+                    sorted_so_far = False
+    if not sorted_so_far:  # mostly they are: what is met later was made earlier
+        ops.sort(key=_uid, reverse=True)
     leaves.sort(key=_uid)
     return ops, leaves
 
@@ -177,14 +188,15 @@ def _added(node: Node, shares: tuple[Any, ...], whole: bool) -> tuple[Any, ...]:
     inputs = node.inputs
     if len(shares) != len(inputs):
         raise RuleError(f"the backward rule of {describe(node)} returned {len(shares)} gradient(s) for {len(inputs)} operand(s)")
-    kept = shares
-    for slot, share in enumerate(shares):
+    kept, slot = shares, -1
+    for share in shares:
+        slot += 1
         if share is None:
             continue
         n = inputs[slot]
         value = n.value
         fits = type(share) is type(value) and share.dtype is value.dtype and share.shape == value.shape
-        fitted = share if fits else fit(node, slot, share)
+        fitted = share if fits else _fitted(node, slot, share, value)
         if share.size > LARGE and not whole and not node.plan.op.foreign:  # type: ignore[union-attr]
             if fitted.size < share.size:
                 kept = (*kept[:slot], Again(fitted), *kept[slot + 1 :])
@@ -197,29 +209,31 @@ def _added(node: Node, shares: tuple[Any, ...], whole: bool) -> tuple[Any, ...]:
 
 def fit(node: Node, slot: int, share: Any) -> Any:
     """A rule's share in the operand's shape and dtype: unbroadcast where the operand was broadcast, refused where it fits nowise."""
-    value = node.inputs[slot].value
+    return _fitted(node, slot, share, node.inputs[slot].value)
+
+
+def _fitted(node: Node, slot: int, share: Any, value: Any) -> Any:
     if type(share) is not type(value):
         share = np.asarray(share)
         if share.ndim == 0:
             share = share[()]
-    shape, op = value.shape, node.plan.op  # type: ignore[union-attr]
-    if share.shape != shape:
-        axes = growth(share.shape, shape) if op.broadcasts else None
+    shape, given, dtype = value.shape, share.shape, value.dtype
+    if given != shape:
+        op = node.plan.op  # type: ignore[union-attr]
+        axes = growth(given, shape) if op.broadcasts else None
         if axes is None:
             raise RuleError(
                 f"the backward rule of {describe(node)} returned for slot {slot} ({op.slot_name(slot)}) "
-                f"a gradient of shape {share.shape}, expected {value.shape}, the operand's shape"
+                f"a gradient of shape {given}, expected {shape}, the operand's shape"
             )
         if axes:
             share = add_up(share, axes)
-        if share.shape != shape:
+        if len(shape) + len(axes) != len(given):
             share = share.reshape(shape)
-    if share.dtype is not value.dtype and share.dtype != value.dtype:
+    if share.dtype is not dtype and share.dtype != dtype:
         if share.dtype.kind not in "fiub":
-            raise RuleError(
-                f"the backward rule of {describe(node)} returned for slot {slot} a gradient of dtype {share.dtype}, expected {value.dtype}"
-            )
-        share = share.astype(value.dtype)
+            raise RuleError(f"the backward rule of {describe(node)} returned for slot {slot} a gradient of dtype {share.dtype}, expected {dtype}")
+        share = share.astype(dtype)
     return share
 
 
