@@ -39,8 +39,9 @@ class Again:
         """Its sum over the axes that the operand grew, if it grew any."""
 
 
-HUGE = 10_000
-"""Elements beyond which a record does not keep a share but makes it again when it is looked at: 80 kB in float64."""
+HUGE = 4096
+"""Elements beyond which a record does not keep a share but makes it again when it is looked at: 32 kB in float64. A few dozen that are kept
+push what a pass works on out of the processor's own cache (1 MB), and writing to new memory then takes longer than the arithmetic."""
 
 
 class _Ours(dict[Any, bool]):
