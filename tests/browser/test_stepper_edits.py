@@ -143,6 +143,50 @@ def test_two_frames_of_one_record_are_changed_apart(open_notebook):
     wait_until(lambda: entry(second, "b[2]").get_attribute("aria-label").startswith("b[2] is 1"), "the other frame", 5)
 
 
+TALL = """\
+import numpy as np, tensorviz as tv
+X = tv.tensor(np.arange(60.0).reshape(20, 3), requires_grad=True)
+(X * X).sum().backward()
+"""
+
+
+def test_an_entry_of_a_part_is_looked_at_and_changed_like_any_other(open_notebook):
+    book = open_notebook([TALL])
+    book.run_all()
+    stepper = book.debugger()
+    expect(stepper.locator(".tv-link")).to_have_text("live")
+    stepper.get_by_role("button", name="Last step").click()
+    select(stepper, "leaf X (20, 3)")
+    field = stepper.get_by_role("textbox", name="Part of X (20, 3)")
+    expect(field).to_have_value("[:6, :]")
+    expect(entry(stepper, "X[5, 2]")).to_have_accessible_name("X[5, 2] is 17")
+    field.fill("[::-1, 1]")
+    field.press("Enter")
+    change(stepper, "X[18, 1]", "-5")
+    expect(stepper.get_by_role("group", name="Changes")).to_contain_text("X[18, 1]: 55 → −5")
+    expect(entry(stepper, "X[18, 1]")).to_have_accessible_name("X[18, 1] is −5")
+    gradient = stepper.get_by_role("textbox", name="Part of ∂X (20, 3)")
+    gradient.fill("[18]")
+    gradient.press("Enter")
+    expect(entry(stepper, "∂X[18, 1]")).to_have_accessible_name("∂X[18, 1] is −10")
+
+
+def test_what_has_travelled_is_read_part_by_part_without_a_kernel(open_page, tmp_path):
+    X = tv.tensor([[float(3 * i + j) for j in range(3)] for i in range(20)], requires_grad=True)
+    (X * X).sum().backward().to_html(tmp_path / "page.html")
+    stepper = open_page(tmp_path / "page.html").get_by_role("region", name="Backward pass debugger")
+    select(stepper, "leaf X (20, 3)")
+    entry(stepper, "X[1, 1]").hover()
+    expect(stepper.get_by_role("tabpanel")).to_contain_text("goes into")
+    field = stepper.get_by_role("textbox", name="Part of X (20, 3)")
+    field.fill("[19, 1:]")
+    field.press("Enter")
+    expect(entry(stepper, "X[19, 2]")).to_have_accessible_name("X[19, 2] is 59")
+    field.fill("[20]")
+    field.press("Enter")
+    expect(stepper.get_by_text("[20] is no index of shape (20, 3)")).to_be_visible()
+
+
 def test_parts_of_a_large_array_come_from_the_kernel(open_notebook):
     code = "import numpy as np, tensorviz as tv\nx = tv.tensor(np.arange(12000.0).reshape(100, 120), requires_grad=True)\n(x * x).sum().backward()"
     book = open_notebook([code])

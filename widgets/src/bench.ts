@@ -20,8 +20,8 @@ export interface Memory {
   pick: Pick | null;
   /** Tints by powers of ten. */
   log: boolean;
-  /** Parts of large arrays that were loaded, by the array's name. */
-  readonly parts: Map<string, { readonly index: string; readonly reply: Reply }>;
+  /** Parts of large arrays that were asked for, by the array's name, and what the kernel sent of them. */
+  readonly parts: Map<string, { readonly index: string; readonly reply?: Reply }>;
 }
 
 export interface Session {
@@ -72,7 +72,7 @@ export function bench(
   let wanted = 0;
   const open = (rec: Recording, made: Changes) => {
     changes = made;
-    base.memory.parts.clear();
+    for (const [name, { index }] of base.memory.parts) base.memory.parts.set(name, { index });
     const step = store.now.step;
     const inside = view?.element.contains(document.activeElement);
     view?.destroy();

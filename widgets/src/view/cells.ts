@@ -138,8 +138,15 @@ export function figures(array: ArrayView): Virtual {
   );
 }
 
-/** The best way to show an array in the inspector. */
-export function array(rec: Recording, kind: Kind, view: ArrayView | null, label: string, dress?: Dress): Virtual {
+/** The best way to show an array in the inspector; `whole`: in full. */
+export function array(
+  rec: Recording,
+  kind: Kind,
+  view: ArrayView | null,
+  label: string,
+  dress?: Dress,
+  whole = fits(view),
+): Virtual {
   if (!view) return h("p", { class: "tv-dim" }, "none yet");
   const head = h(
     "div",
@@ -148,7 +155,7 @@ export function array(rec: Recording, kind: Kind, view: ArrayView | null, label:
     h("span", { class: "tv-dim tv-mono" }, ` ${shape(view.shape)}`),
   );
   if (view.size === 0) return h("div", { class: "tv-array" }, head, h("p", { class: "tv-dim" }, "no entries"));
-  const body: Child[] = fits(view)
+  const body: Child[] = whole
     ? [h("div", { class: "tv-scroll" }, table(rec, kind, view, label, dress))]
     : [
         h("div", { class: "tv-side" }, picture(view, kind, rec), figures(view)),

@@ -5,11 +5,12 @@ import { shortTitle } from "../step";
 import { h } from "../virtual";
 import type { Recording, ArrayView } from "../wire";
 import type { Pick } from "../bench";
-import { array, fits, grid } from "./cells";
+import { array, fits, grid, type Dress } from "./cells";
 import { change, changeable } from "./changes";
 import type { Context } from "./context";
 import { position, wrapped } from "./formula";
 import { slice } from "./slice";
+import type { Part } from "../part";
 
 /** What the rest of the inspector does with an entry that is looked at (null: with none), in an element of the table. */
 export type Look = (at: Element, pick: Pick | null) => void;
@@ -31,14 +32,21 @@ export function entryName(rec: Recording, { node, what, position: at }: Pick): s
 const entryTitle = (rec: Recording, id: number, what: Pick["what"]) =>
   (what === "gradient" ? "∂" : "") + wrapped(shortTitle(rec, id, 20));
 
-/** The array of one node, in full where it can be read; then every entry can be focused, and says what it is. */
+/** The array of one node, in full where it can be read, else a part of it; every entry can be focused, and says what it is. */
 export function entries(context: Context, id: number, what: Pick["what"], view: ArrayView, label: string, look: Look) {
-  const { rec, session } = context;
+  const { rec } = context;
   const kind = what === "value" ? "value" : "gradient";
-  if (!fits(view))
-    return h("div", {}, array(rec, kind, view, label), slice(context, kind, view, entryTitle(rec, id, what)));
-  const { memory } = session;
-  const mine = memory.pick?.node === id && memory.pick.what === what ? memory.pick.position : -1;
+  if (fits(view)) return array(rec, kind, view, label, dress(context, id, what, view, look));
+  const one = (part: Part) => dress(context, id, what, view, look, part);
+  return h("div", {}, array(rec, kind, view, label), slice(context, kind, view, entryTitle(rec, id, what), one));
+}
+
+function dress(context: Context, id: number, what: Pick["what"], view: ArrayView, look: Look, part?: Part): Dress {
+  const { rec } = context;
+  const { memory } = context.session;
+  const placeOf = (cell: number) => part?.positions[cell] ?? cell;
+  const cellOf = (place: number) => (part ? part.positions.indexOf(place) : place);
+  const mine = memory.pick?.node === id && memory.pick.what === what ? cellOf(memory.pick.position) : -1;
   const pickOf = (td: Element | null): Pick | null => {
     const at = td?.closest("[data-cell]")?.getAttribute("data-cell")?.split(":")[2];
     return at === undefined ? null : { node: id, what, position: Number(at) };
@@ -47,20 +55,21 @@ export function entries(context: Context, id: number, what: Pick["what"], view: 
   const each = (at: number, word: string) => {
     // What is read aloud begins with what is seen, and adds the rest of the digits where the table leaves some out.
     const seen = word.trim();
-    const x = view.data?.[at] ?? NaN;
+    const place = placeOf(at);
+    const x = view.data?.[place] ?? NaN;
     const exact = number(x, 17);
     const whole = seen === exact || Number(seen.replace(MINUS, "-")) === x;
     const said = whole ? seen : seen ? `${seen}, exactly ${exact}` : exact;
     return {
-      "data-cell": `${id}:${what}:${at}`,
+      "data-cell": `${id}:${what}:${place}`,
       title: null, // the box below says more
       role: "gridcell",
-      "aria-label": `${title}${position(at, view.shape)} is ${said}`,
+      "aria-label": `${title}${position(place, view.shape)} is ${said}`,
       tabindex: at === Math.max(mine, 0) ? 0 : -1,
       "aria-selected": at === mine ? "true" : null,
     };
   };
-  const [rows, columns] = grid(view.shape);
+  const [rows, columns] = grid((part ?? view).shape);
   const focus = (table: Element, to: number) => {
     const cells = [...table.querySelectorAll<HTMLElement>("[data-cell]")];
     for (const [i, cell] of cells.entries()) cell.tabIndex = i === to ? 0 : -1;
@@ -88,7 +97,7 @@ export function entries(context: Context, id: number, what: Pick["what"], view: 
     onmouseleave: (event: Event) => look(parts(event).table, memory.pick),
     onclick(event: Event) {
       const { table, pick } = parts(event);
-      focus(table, pick?.position ?? 0);
+      focus(table, cellOf(pick?.position ?? placeOf(0)));
     },
     ondblclick(event: Event) {
       const { td, pick } = parts(event);
@@ -97,7 +106,7 @@ export function entries(context: Context, id: number, what: Pick["what"], view: 
     onkeydown(event: KeyboardEvent) {
       const { table, td, pick } = parts(event);
       if (!pick || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return;
-      const at = pick.position;
+      const at = cellOf(pick.position);
       const [r, c] = [Math.floor(at / columns), at % columns];
       const to = {
         ArrowRight: c + 1 < columns ? at + 1 : at,
@@ -113,7 +122,7 @@ export function entries(context: Context, id: number, what: Pick["what"], view: 
       event.preventDefault();
     },
   };
-  return array(rec, kind, view, label, { whole, each });
+  return { whole, each };
 }
 
 /** A field in place of a number; Enter takes it over, Escape leaves it. */

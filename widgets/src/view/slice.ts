@@ -1,13 +1,15 @@
-/** Part of an array that is too large to travel, asked of the kernel by a NumPy index. */
+/** Part of an array that is too large to be shown as a whole, by a NumPy index: of what has travelled, else asked of the kernel. */
 import type { Kind } from "../color";
 import { shape as written } from "../format";
 import type { Reply } from "../kernel";
+import { partOf, type Part } from "../part";
 import { h, type Virtual } from "../virtual";
 import { counted, type ArrayView, type Recording } from "../wire";
-import { array } from "./cells";
+import { array, type Dress } from "./cells";
 import type { Context } from "./context";
 
 const [ROWS, COLUMNS] = [6, 8]; // of the first part that is offered
+const MOST = 400; // entries of a part that are shown as numbers
 
 const names = new WeakMap<Recording, Map<number, string>>();
 
@@ -56,27 +58,50 @@ function sent(reply: Reply): ArrayView | null {
   if (reply.error || !bytes || !shape) return null;
   const known = arrived.get(reply);
   if (known) return known;
-  const data = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8);
-  const stats = counted(data);
-  const made: ArrayView = { index: -1, dtype: "<f8", shape, size: data.length, data, picture: null, stats };
+  const made = seen(shape, new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8));
   arrived.set(reply, made);
   return made;
 }
 
-/** A field for the index, and below it what came. */
-export function slice(context: Context, kind: Kind, view: ArrayView, label: string): Virtual | null {
+const seen = (shape: readonly number[], data: Float64Array): ArrayView => ({
+  index: -1,
+  dtype: "<f8",
+  shape,
+  size: data.length,
+  data,
+  picture: null,
+  stats: counted(data),
+});
+
+/** A field for the index, and below it the part. `dress` is for parts that are here: its entries can be looked at one by one. */
+export function slice(
+  context: Context,
+  kind: Kind,
+  view: ArrayView,
+  label: string,
+  dress?: (part: Part) => Dress,
+): Virtual | null {
   const { rec, session } = context;
   const name = nameOf(rec, view.index);
-  if (!name || !view.size || !session.kernel.possible) return null;
+  if (!name || !view.size || !(view.data || session.kernel.possible)) return null;
   const { parts } = session.memory;
-  const { index, reply } = parts.get(name) ?? {}; // what was loaded stays, however often the pane is drawn
+  const { index, reply } = parts.get(name) ?? {}; // what was asked for stays, however often the pane is drawn
+  const now = index ?? firstPart(view.shape);
+  const { data } = view;
+  const here = data && partOf(now, view.shape);
   const show = async (at: Element) => {
     const index = at.closest(".tv-slice")?.querySelector("input")?.value ?? "";
-    const reply = await session.kernel.ask({ kind: "slice", name, index, changes: session.changes });
+    const reply = data ? {} : await session.kernel.ask({ kind: "slice", name, index, changes: session.changes });
     parts.set(name, { index, reply });
     session.again();
   };
-  const part = reply && sent(reply);
+  const part = here
+    ? seen(
+        here.shape,
+        Float64Array.from(here.positions, (i) => Number(data[i])),
+      )
+    : reply && !data && sent(reply);
+  const said = data ? `${now} is no index of shape ${written(view.shape)}` : reply?.error;
   return h(
     "div",
     { class: "tv-slice", key: name },
@@ -85,7 +110,7 @@ export function slice(context: Context, kind: Kind, view: ArrayView, label: stri
       class: "tv-index",
       type: "text",
       spellcheck: "false",
-      value: index ?? firstPart(view.shape),
+      value: now,
       "aria-label": `Part of ${label} ${written(view.shape)}`,
       onkeydown(event: KeyboardEvent) {
         event.stopPropagation();
@@ -103,8 +128,8 @@ export function slice(context: Context, kind: Kind, view: ArrayView, label: stri
       "div",
       { "aria-live": "polite" },
       part
-        ? array(rec, kind, part, `${label}${index}`)
-        : reply && h("p", { class: "tv-message" }, reply.error ?? "The kernel sent nothing."),
+        ? array(rec, kind, part, `${label}${now}`, here ? dress?.(here) : undefined, part.size <= MOST)
+        : reply && h("p", { class: "tv-message" }, said ?? "The kernel sent nothing."),
     ),
   );
 }
