@@ -48,8 +48,10 @@ _ALONG = _names("softmax log_softmax sort argsort partition argpartition")
 _TRIED = _names(
     "reshape ravel expand_dims squeeze transpose swapaxes moveaxis pad repeat tile concatenate stack getitem setitem index_add embedding take_along_axis "
     "flip roll diagonal diag trace cumsum cumprod windows fold conv1d conv2d max_pool2d avg_pool2d cross_entropy nll_loss layer_norm batch_norm "
-    "batch_norm_fixed linear attention inv solve cholesky pinv cross outer tensordot inner dot"
+    "batch_norm_fixed linear attention cholesky cross outer tensordot inner dot"
 )
+_WHOLE = _names("inv pinv det logabsdet signdet")
+"""Every entry of each matrix goes into every entry of what is made of it. Not tried: the solver picks its rows by comparing numbers, and a NaN gets lost there."""
 
 
 def origins(trace: Trace) -> dict[str, Origin | None]:
@@ -98,6 +100,10 @@ def _axes(nodes: Sequence[TraceNode], node: TraceNode, slot: int) -> tuple[int, 
         return tuple(ALL if axis is None or a == axis % rank else a for a in range(rank))
     if node.op == "matmul" or (node.op == "dot" and rank and all(len(nodes[i].shape) == 2 for i in node.inputs)):
         return _product(shape, node.shape, slot, [len(nodes[i].shape) for i in node.inputs])
+    if node.op in _WHOLE and rank >= 2:
+        return (*range(rank - 2), ALL, ALL)
+    if node.op == "solve" and rank and len(node.inputs) == 2:
+        return _solved(shape, node.shape, slot, len(nodes[node.inputs[1]].shape) == 1)
     if node.op == "einsum":
         return _einsum(str(node.params.get("subscripts", "")), slot, len(node.inputs), rank, len(node.shape))
     return None
@@ -109,11 +115,24 @@ def _product(shape: tuple[int, ...], result: tuple[int, ...], slot: int, ranks: 
     batch = len(result) - 2 + lost
     if len(shape) == 1:
         return (ALL,)
-    offset = batch - (len(shape) - 2)
-    lead = tuple(FIRST if shape[i] == 1 and result[i + offset] != 1 else i + offset for i in range(len(shape) - 2))
+    lead = _batched(shape, result, batch)
     if slot == 0:
         return (*lead, batch, ALL)
     return (*lead, ALL, len(result) - 1)
+
+
+def _solved(shape: tuple[int, ...], result: tuple[int, ...], slot: int, vector: bool) -> tuple[int, ...]:
+    """``solve(a, b)``: all of a matrix, and of ``b`` the column; batch axes from the right."""
+    batch = len(result) - (1 if vector else 2)
+    if slot == 1 and vector:
+        return (ALL,)
+    return (*_batched(shape, result, batch), ALL, ALL if slot == 0 else len(result) - 1)
+
+
+def _batched(shape: tuple[int, ...], result: tuple[int, ...], batch: int) -> tuple[int, ...]:
+    """The axes of an operand before its last two."""
+    offset = batch - (len(shape) - 2)
+    return tuple(FIRST if shape[i] == 1 and result[i + offset] != 1 else i + offset for i in range(len(shape) - 2))
 
 
 def _einsum(subscripts: str, slot: int, count: int, rank: int, result: int) -> tuple[int, ...] | None:
@@ -174,4 +193,4 @@ class _Trier:
 
 def _needs_values(node: TraceNode) -> bool:
     """Ops that need their operands as they are, since zeros have no inverse."""
-    return node.op in ("inv", "solve", "cholesky", "pinv")
+    return node.op == "cholesky"

@@ -69,7 +69,19 @@ SUMS: dict[str, Callable[[Any], Any]] = {
     "convolution": lambda x: tv.conv1d(x.reshape(1, 2, 3), np.ones((1, 2, 2))),
     "layer norm": lambda x: tv.layer_norm(x, (3,)),
     "mse": lambda x: tv.mse_loss(x, np.ones((2, 3))),
+    "inverse": lambda x: np.linalg.inv(square(x)),
+    "determinant": lambda x: np.linalg.det(square(x)),
+    "determinants of a stack": lambda x: np.linalg.slogdet(x.reshape(1, 2, 3)[..., :2] + 4 * np.eye(2) + np.full((3, 1, 1), 2.0))[1],
+    "solution": lambda x: np.linalg.solve(square(x), np.array([1.0, 2.0, 5.0])),
+    "solutions": lambda x: np.linalg.solve(square(x), x.T + 1.0),
+    "solutions of a stack": lambda x: np.linalg.solve(x[None, :, :2] + 4 * np.eye(2), np.arange(1.0, 13.0).reshape(3, 2, 2)),
+    "pseudoinverse": lambda x: np.linalg.pinv(x),
 }
+
+
+def square(x: Any) -> Any:
+    """A matrix that is well away from a singular one, whichever entry of it moves."""
+    return x.T @ x + np.array([[40.0, 1.0, 2.0], [3.0, 50.0, 1.5], [2.5, 1.0, 60.0]])
 
 
 @pytest.mark.parametrize("name", SUMS)
