@@ -73,7 +73,7 @@ class Source:
     """The text of the line(s), without the newline at the end."""
     end_line: int = 0
     column: int = -1
-    """Offset of the expression's first character in its first line; -1 where it is not known."""
+    """Offset of the expression's first character in its first line; -1 where it is not known. Where the text is not, it still tells two places apart."""
     end_column: int = -1
 
     @property
@@ -176,8 +176,22 @@ class TraceNode:
         return self.op
 
     def __repr__(self) -> str:
-        made = f" at {self.source.file}:{self.source.line}" if self.source else ""
-        return f"TraceNode({self.id}: {self.op}{' ' + self.name if self.name else ''}, shape {self.shape}, {self.dtype}, {len(self.shares)} share(s){made})"
+        made = f" at {_tail(self.source.file)}:{self.source.line}" if self.source else ""
+        name = f" {_head(self.name)}" if self.name else ""
+        return f"TraceNode({self.id}: {_head(self.op)}{name}, shape {self.shape}, {self.dtype}, {len(self.shares)} share(s){made})"
+
+
+_LONGEST = 80
+"""Characters of a name or a path in a ``repr``, which is one line of a terminal or a log."""
+
+
+def _head(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _tail(path: str) -> str:
+    """Of a path the end says more."""
+    return path if len(path) <= _LONGEST else "…" + path[1 - _LONGEST :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +379,7 @@ class Trace:
         return len(self.data.steps)
 
     def __repr__(self) -> str:
-        root = ", ".join(self.nodes[r].title for r in self.roots[:3])
+        root = ", ".join(_head(self.nodes[r].title) for r in self.roots[:3])
         forks = len(self.forks)
         return f"Trace of {root}: {len(self.nodes)} nodes, {len(self.data.steps)} steps, {forks} fork{'' if forks == 1 else 's'}"
 

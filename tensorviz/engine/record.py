@@ -665,8 +665,6 @@ def _locate(key: _Identity, lasti: int) -> Source | None:
     picked = [text.rstrip("\n") for text in lines[line - 1 : end]]
     if picked and column >= 0:
         column, end_column = _characters(picked[0], column), _characters(picked[-1], end_column)
-    elif not picked:
-        column = end_column = -1
     return Source(
         file=file_title(code.co_filename),
         line=line,

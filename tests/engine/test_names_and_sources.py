@@ -110,6 +110,28 @@ def test_code_without_a_file_has_no_text_and_does_no_harm():
     node = space["trace"].node("y")
     assert node.source.line == 2
     assert node.source.code == ""
+    assert node.source.expression == ""
+
+
+def test_two_places_on_one_line_are_told_apart_where_the_text_is_not_known():
+    space = {"tv": tv}
+    exec("x = tv.tensor([1.0, 2.0], requires_grad=True)\ntrace = (x.sum() * (x * x).sum()).backward()", space)
+    exec("x = tv.tensor(1.0, requires_grad=True)\nfor _ in range(2): x = x * 2.0\nagain = x.backward()", space)
+    sums = [n.source for n in space["trace"].nodes if n.op == "sum"]
+    assert (sums[0].line, sums[0].column) != (sums[1].line, sums[1].column)
+    turns = [n.source for n in space["again"].nodes if n.op == "mul"]
+    assert turns[0] == turns[1]
+
+
+def test_the_repr_of_a_record_is_short_whatever_the_names_are():
+    x = tv.tensor(1.0, requires_grad=True, name="x" * 50_000)
+    space = {"x": x}
+    exec(compile("y = x * 2.0", "/far/" * 200 + "away.py", "exec"), space)
+    trace = space["y"].backward()
+    assert len(repr(trace.nodes[0])) < 300
+    assert len(repr(trace.node(space["y"]))) < 300
+    assert "away.py:1" in repr(trace.node(space["y"]))
+    assert len(repr(x.backward())) < 300
 
 
 def test_every_target_of_an_assignment_names_its_node():
