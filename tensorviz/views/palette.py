@@ -36,7 +36,7 @@ _DARK = {
     "err": "#ff8b94", "errbg": "#3d1418",
 }  # fmt: skip
 _CS231N = _PAPER | {
-    "val": "#12702f", "valink": "#0b4a1f", "vpos": "#2e9e4f", "vneg": "#7a8f2a",
+    "val": "#12702f", "valink": "#0b4a1f", "vpos": "#2e9e4f", "vneg": "#a08000",
     "grad": "#c00f0f", "gradink": "#7d0808", "gline": "#d92b2b", "gpos": "#d92b2b", "gneg": "#8a4fa8", "done": "#fbe9e9",
     "err": "#8a0a4f", "errbg": "#fbe4f0",
 }  # fmt: skip

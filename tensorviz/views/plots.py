@@ -134,18 +134,26 @@ def share_heatmap(
         raise OptionError(f"share {share} of {title_of(node)} is empty: shape {fmt.shape(values.shape)}")
     table = values.reshape(grid(values.shape))
     rows, cols = table.shape
-    ax = _axes(ax, tokens, (max(3.6, min(12.0, 1.8 + 0.62 * cols)), max(2.4, min(10.0, 1.2 + 0.42 * rows))))
+    numbers = table.size <= MOST_NUMBERS
+    words = fmt.cells(values) if numbers else []
+    # Inches of a cell: as wide as the longest number in it, in letters of 10 points that are 0.602 of that wide.
+    high, wide = 0.42, max(0.62, 0.16 + 0.0836 * max(map(len, words), default=0))
+    ax = _axes(ax, tokens, (max(3.6, min(14.0, 1.8 + wide * cols)), max(2.4, min(10.0, 1.2 + high * rows))))
     from matplotlib.colors import AsinhNorm, LinearSegmentedColormap, SymLogNorm
 
-    numbers = table.size <= MOST_NUMBERS
     strength = MOST if numbers else 1.0
     ends = [mix(tokens["gneg"], tokens["cell0"], strength), tokens["cell0"], mix(tokens["gpos"], tokens["cell0"], strength)]
     colours = LinearSegmentedColormap.from_list("gradient", ends).with_extremes(bad=tokens["errbg"] if numbers else tokens["err"])
     most = scale_of(trace).gradient or 1.0
     scale = SymLogNorm(most / 10**DECADES, vmin=-most, vmax=most) if log else AsinhNorm(most / STEEPNESS, vmin=-most, vmax=most)
-    image = ax.imshow(np.ma.masked_invalid(table), cmap=colours, norm=scale, aspect="auto" if max(rows, cols) > 6 * min(rows, cols) else "equal")
+    image = ax.imshow(
+        np.ma.masked_invalid(table),
+        cmap=colours,
+        norm=scale,
+        aspect="auto" if max(rows, cols) > 6 * min(rows, cols) else high / wide if numbers else "equal",
+    )
     if numbers:
-        _print(ax, table, fmt.cells(values), tokens)
+        _print(ax, table, words, tokens)
     ax.set_xticks([] if not values.ndim else range(cols) if cols <= 16 else range(0, cols, math.ceil(cols / 12)))
     ax.set_yticks([] if values.ndim < 2 else range(rows) if rows <= 16 else range(0, rows, math.ceil(rows / 12)))
     if values.ndim:

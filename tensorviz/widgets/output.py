@@ -31,6 +31,8 @@ CSP = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'
 _WIDE = {"one": 634, "pair": 1262}
 _NARROW = {"one": {860: 836, 760: 1117, 560: 1170}, "pair": {860: 1734, 760: 2296, 560: 2390}}
 """By the widest frame that has them."""
+_BESIDE = (1733, 664)
+"""From which width on a pair stands side by side, and how high it is then."""
 FRAME_STYLE = (
     ".tensorviz-output{container-type:inline-size}.tensorviz-output:has(iframe)>.tensorviz-static{display:none}"
     ".tensorviz-frame{display:block;width:100%;border:0}"
@@ -40,6 +42,7 @@ FRAME_STYLE = (
         for rows, heights in _NARROW.items()
         for width, height in heights.items()
     )
+    + f"@container (min-width:{_BESIDE[0]}px){{.tensorviz-frame[data-rows=pair]{{height:{_BESIDE[1]}px}}}}"
 )
 
 

@@ -59,7 +59,7 @@ def write(folder: Path, browser: Browser, *, scenes: Iterable[Scene], palettes: 
     if pictures:
         gallery.build(folder / "pictures.html")
         contents += [
-            f'<li><a href="pictures.html#{name}">{xml((make.__doc__ or name).strip().rstrip("."))} (stills, film, animation, plots, formulas)</a></li>'
+            f'<li><a href="pictures.html#{name}">{xml((make.__doc__ or name).strip().rstrip(".").replace("`", ""))} (stills, film, animation, plots, formulas)</a></li>'
             for name, make in gallery.TRACES.items()
         ]
     page = folder / "index.html"

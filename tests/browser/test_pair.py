@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
+import pytest
 from playwright.sync_api import expect
 
 import tensorviz as tv
@@ -45,3 +48,18 @@ def test_two_views_of_one_pass_show_different_nodes_at_the_same_step(open_page, 
     expect(one).to_have_attribute("data-step", "1")
     expect(one.locator("[data-node][data-selected]")).to_have_count(1)
     expect(two.locator("[data-node][data-selected]")).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [700, 820, 1300, 1740, 1800, 2000])
+def test_a_frame_that_no_script_sizes_is_about_as_high_as_the_pair_in_it(open_page, tmp_path, width):
+    a = run(np.tanh)
+    shown = re.sub(
+        r"<script.*?</script>", "", pair(a, a)._repr_mimebundle_()["text/html"], flags=re.DOTALL
+    )  # as where scripts are stripped from outputs
+    (tmp_path / "output.html").write_text(f"<!doctype html><meta charset='utf-8'><title>output</title><body>{shown}", "utf-8")
+    page = open_page(tmp_path / "output.html", width=width)
+    inside = page.locator("iframe").content_frame.get_by_role("main")
+    expect(inside.get_by_role("region", name="Backward pass debugger")).to_have_count(2)
+    needed, given = inside.bounding_box(), page.locator("iframe").bounding_box()
+    assert needed and given
+    assert 0 <= given["height"] - needed["height"] <= 80

@@ -72,3 +72,23 @@ def test_a_larger_magnitude_is_never_paler(a: float, b: float) -> None:
     low, high = sorted((abs(a), abs(b)))
     assert 0 <= tint(low, most) <= tint(high, most) <= MOST
     assert tint(a, most) == tint(-a, most)
+
+
+def _lab(colour: str) -> tuple[float, float, float]:
+    """CIELAB of an sRGB colour under D65."""
+    r, g, b = (((c + 0.055) / 1.055) ** 2.4 if c > 0.04045 else c / 12.92 for c in (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)))
+    xyz = (
+        (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505,
+        0.2126 * r + 0.7152 * g + 0.0722 * b,
+        (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089,
+    )
+    x, y, z = (v ** (1 / 3) if v > 0.008856 else 7.787 * v + 16 / 116 for v in xyz)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+@pytest.mark.parametrize("name", PALETTES)
+@pytest.mark.parametrize(("plus", "minus"), [("vpos", "vneg"), ("gpos", "gneg")])
+def test_plus_and_minus_of_a_scale_are_told_apart_in_the_strongest_cell(name: str, plus: str, minus: str) -> None:
+    tokens = PALETTES[name]
+    ends = [_lab(mix(tokens[end], tokens["cell0"], MOST)) for end in (plus, minus)]
+    assert math.dist(*ends) >= 28  # 10 is seen at a glance by most; the difference shrinks with the tint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 from collections.abc import Iterator
@@ -85,6 +86,18 @@ def test_a_share_is_printed_cell_by_cell() -> None:
     assert [word.strip("\xa0") for word in written(ax)] == ["0", "0.5", "0.5", "0", "0", "0", "−2.0", "0", "0.5", "0", "0", "0"]
     assert ax.get_title() == "∂A: only share, from m"
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("axis 1", "axis 0")
+
+
+def test_no_number_of_a_heat_map_touches_the_next_one() -> None:
+    import tensorviz as tv
+
+    x = tv.tensor([[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8], [0.9, 1.0, 1.1, 1.2]], requires_grad=True, name="x")
+    ax = plots.share_heatmap((x * np.linspace(-0.01234, 0.0987, 12).reshape(3, 4)).sum().backward(), "x")
+    ax.figure.canvas.draw()
+    extents = [word.get_window_extent() for word in ax.texts]
+    assert len(extents) == 12
+    assert all(a.x1 < b.x0 for k, (a, b) in enumerate(itertools.pairwise(extents)) if k % 4 != 3)
+    assert all(a.y0 > b.y1 for a, b in zip(extents, extents[4:], strict=False))
 
 
 def test_before_the_sum_over_broadcast_axes_it_has_the_result_s_shape() -> None:
