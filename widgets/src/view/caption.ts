@@ -6,7 +6,7 @@ import type { Context, Pane } from "./context";
 
 const SUMMED = /summed over ax(?:is|es) (?:\([\d, ]+\)|\d+(?:, \d+)*)/;
 const GATE = /\b(?:distributes|routes|swaps|repeats|scales|adds|add|copies|gathers|scatters|selects)\b/;
-const NUMBER = /∂(?:\([^)]*\)|[^\s,.;:]*)(?: = [−+]?(?:\d[\d.e−]*\d|\d|∞|NaN))?/g;
+const NUMBER = /∂(?:\([^)]*\)|[^\s,.;:]*)(?: = [−+]?(?:\d[\d.e−]*\d|\d|∞|NaN))?|(?<=, )[−+]?\d[\d.e−]*(?=,? from )/g;
 
 const ONE_LINE = 100; // characters of the large type on 1,240 px
 

@@ -80,7 +80,8 @@ export function chip({ rec, steps, store }: Context, id: number): Virtual | null
   if (BAD.has(worst.verdict)) return make("err", "cross", `${worst.verdict} · ${number(worst.error, 2)}${at(worst)}`);
   if (ok.length === rows.length) {
     const error = number(Math.max(...ok.map((r) => (Number.isFinite(r.error) ? r.error : 0))), 2);
-    return make("ok", "tick", whole ? `finite differences agree · ${error}` : `share ${place} agrees · ${error}`);
+    const much = error === "0" ? " exactly" : ` · ${error}`;
+    return make("ok", "tick", (whole ? "finite differences agree" : `share ${place} agrees`) + much);
   }
   if (!ok.length) return make("wait", "ask", `cannot judge: ${worst.reason || worst.verdict}`);
   const open = rows.length - ok.length;
