@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorviz.arguments import number
 from tensorviz.engine.mode import no_grad
-from tensorviz.engine.op import REGISTRY, Op
+from tensorviz.engine.op import REGISTRY, Op, apply
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import ShapeError
 from tensorviz.ops.movement import sizes
@@ -22,12 +22,12 @@ Axes = tuple[int, ...]
 
 
 def _mean(a: Any, axes: Axes) -> Any:
-    n = 1
-    for i in axes:
+    n = a.shape[axes[0]]
+    for i in axes[1:]:
         n *= a.shape[i]
-    if a.dtype == np.float16:  # adds in float32: the sum of many may be beyond the end of float16
+    if a.dtype.char == "e":  # float16, adds in float32: the sum of many may be beyond its end
         return np.mean(a, axis=axes, keepdims=True) if n else np.zeros_like(np.add.reduce(a, axis=axes, keepdims=True))
-    return np.add.reduce(a, axis=axes, keepdims=True) / max(n, 1)
+    return np.add.reduce(a, axis=axes, keepdims=True) / (n or 1)
 
 
 def _standardized(x: Any, axes: Axes, eps: float) -> tuple[Any, Any]:
@@ -174,16 +174,16 @@ def layer_norm(x: Any, normalized_shape: Any, weight: Any = None, bias: Any = No
            [-1.,  1.]])
     """
     shape, over = np.shape(x), sizes(normalized_shape)
-    if not over or shape[len(shape) - len(over) :] != over or len(shape) < len(over):
+    count = len(over)
+    if not count or shape[-count:] != over:
         raise ShapeError(f"layer_norm: normalized_shape {over} must be the end of x's shape {shape}")
     for what, value in (("weight", weight), ("bias", bias)):
         if value is not None and np.shape(value) != over:
             raise ShapeError(f"layer_norm: {what} must have the shape that is normalized, {over}, got {np.shape(value)}")
-    x = as_array(x)
-    given = (
-        () if weight is None and bias is None else (1.0 if weight is None else weight,) if bias is None else (1.0 if weight is None else weight, bias)
-    )
-    return REGISTRY["layer_norm"](x, *given, count=len(over), eps=number("layer_norm", "eps", eps, least=0))
+    given: tuple[Any, ...] = () if weight is None else (weight,)
+    if bias is not None:
+        given = (1.0 if weight is None else weight, bias)
+    return apply(REGISTRY["layer_norm"], (as_array(x), *given), {"count": count, "eps": number("layer_norm", "eps", eps, least=0)})
 
 
 def batch_norm(
