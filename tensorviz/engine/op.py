@@ -11,8 +11,9 @@ import numpy as np
 from tensorviz.engine.graph import NUMPY_1
 from tensorviz.engine.late import load_all
 from tensorviz.engine.node import Node
+from tensorviz.engine.operators import operator
 from tensorviz.engine.rules import Rule, compile_when_used, defaults_of, forward_of, function_of, names_in, parameters
-from tensorviz.engine.run import METHODS, Plan, apply, attach, inplace, method_of, operator
+from tensorviz.engine.run import METHODS, Plan, apply, attach, inplace, method_of
 from tensorviz.errors import OpDefinitionError
 
 __all__ = [

@@ -13,6 +13,7 @@ from tensorviz.engine import aliases, cuts, exits, protocols
 from tensorviz.engine.graph import check_dtype, frozen, leaf, same_bits, user_frame, weak
 from tensorviz.engine.mode import is_grad_enabled
 from tensorviz.engine.node import UNSETTLED, Changed, Node, new_uid, set_node_class, twin
+from tensorviz.engine.own import Own
 from tensorviz.engine.run import METHODS, apply, set_tensor_class
 from tensorviz.engine.threads import lock
 from tensorviz.errors import ConversionError, DTypeError, InPlaceError, ShapeError
@@ -24,24 +25,6 @@ if TYPE_CHECKING:
     from tensorviz.trace import Trace
 
     Array = npt.NDArray[Any]
-
-
-class Own:
-    """What a Tensor has beside its node: a gradient, an array in the user's hands, the record of a pass."""
-
-    __slots__ = ("alias", "grad", "hand", "private", "retain", "trace")
-
-    def __init__(self) -> None:
-        self.grad: Any = None
-        """The accumulated gradient, in the dtype and shape of the values."""
-        self.private = False
-        """``grad`` is an array of its own, which the user may have; otherwise it is shared with the pass that made it, and copied before it is handed out."""
-        self.retain = False
-        self.hand: tuple[Array, Node] | None = None
-        """The array that was handed out by ``.data``, and the node that it belongs to as long as it is unchanged."""
-        self.trace: Trace | None = None
-        self.alias: aliases.Alias | None = None
-        """What it shares its memory with in NumPy's world."""
 
 
 class Tensor(Node):
