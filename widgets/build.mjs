@@ -19,7 +19,7 @@ function sources(folder = "src") {
 }
 
 const hash = createHash("sha256");
-for (const name of [...sources(), "build.mjs", "package-lock.json"]) {
+for (const name of [...sources(), "build.mjs", "package-lock.json", "tsconfig.json"]) {
   hash
     .update(`${name}\n`)
     .update(readFileSync(join(here, name), "utf8").replaceAll("\r\n", "\n"))

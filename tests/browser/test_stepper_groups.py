@@ -69,6 +69,30 @@ def test_the_neighbourhood_of_the_step_is_always_drawn(show):
         expect(graph(stepper).locator(".tv-node[data-state='active']")).to_have_count(1)
 
 
+def test_the_next_neighbourhood_is_drawn_while_there_is_time_and_not_in_the_step_that_needs_it(show):
+    stepper = show(scoped())
+    drawn = stepper.evaluate(
+        """async root => {
+          let count = 0;
+          const real = document.createElementNS.bind(document);
+          document.createElementNS = (...given) => (count++, real(...given));
+          const slider = root.querySelector('.tv-slider'), picture = () => root.querySelector('.tv-near .tv-graph');
+          for (let k = 2; k < 60; k++) {
+            for (let i = 0; i < 8; i++) await new Promise(r => requestIdleCallback(r, { timeout: 300 }));
+            const before = picture();
+            count = 0;
+            slider.value = k;
+            slider.dispatchEvent(new Event('input'));
+            await null;
+            if (picture() !== before) return count;
+          }
+          return null;
+        }"""
+    )
+    assert drawn is not None  # another neighbourhood was shown
+    assert drawn < 100  # elements that its step made; the whole of it has some hundreds
+
+
 def test_a_step_goes_into_a_closed_scope_or_over_it(show):
     trace = scoped()
     stepper = show(trace, step=3)

@@ -57,6 +57,7 @@ function dress(element: Element, { attributes }: Virtual, before: Attributes): v
 export function make(virtual: Virtual): Element {
   const { tag, space, attributes, children } = virtual;
   const element = space ? document.createElementNS(space, tag) : document.createElement(tag);
+  if (tag === "button") element.setAttribute("type", "button"); // none of them sends a form of the page around
   (element as Given).tvGiven = virtual;
   dress(element, virtual, {});
   for (const child of children) if (there(child)) element.append(node(child));

@@ -47,11 +47,7 @@ export interface Bar extends Pane {
 export function bar(context: Context, actions: BarActions): Bar {
   const { store, steps } = context;
   const button = (name: string, picture: Icon, act: () => void, more = "") =>
-    h(
-      "button",
-      { type: "button", class: `tv-button ${more}`, "aria-label": name, title: name, onclick: act },
-      icon(picture),
-    );
+    h("button", { class: `tv-button ${more}`, "aria-label": name, title: name, onclick: act }, icon(picture));
   const first = button("First step", "first", actions.first);
   const previous = button("Previous step", "previous", actions.previous);
   const play = button("Play / Pause", "play", actions.play, "tv-main");
@@ -68,7 +64,7 @@ export function bar(context: Context, actions: BarActions): Bar {
     const box = h("input", { type: "checkbox", value: kind, onchange: () => toggle(kind) });
     return { kind, box, label: h("label", {}, box, h("b", {}, kind), ` ${what}`) };
   });
-  const nodeBreak = h("button", { type: "button", class: "tv-quiet", onclick: () => toggle(context.shown()) });
+  const nodeBreak = h("button", { class: "tv-quiet", onclick: () => toggle(context.shown()) });
   const stopMenu = h(
     "div",
     { class: "tv-menu", role: "group", "aria-label": "Stop at", hidden: true },
@@ -78,7 +74,6 @@ export function bar(context: Context, actions: BarActions): Bar {
   const stopButton = h(
     "button",
     {
-      type: "button",
       class: "tv-select",
       "aria-expanded": "false",
       "aria-haspopup": "true",
@@ -100,7 +95,7 @@ export function bar(context: Context, actions: BarActions): Bar {
   };
 
   const segments = GRANULARITIES.map(([value, what]) =>
-    h("button", { type: "button", title: what, onclick: () => store.set({ granularity: value }) }, value),
+    h("button", { title: what, onclick: () => store.set({ granularity: value }) }, value),
   );
   const speed = h(
     "select",
@@ -118,7 +113,6 @@ export function bar(context: Context, actions: BarActions): Bar {
   const help = h(
     "button",
     {
-      type: "button",
       class: "tv-button",
       "aria-label": "Help: keys and marks",
       title: "Help: keys and marks (?)",

@@ -68,7 +68,6 @@ export function shareButton({ rec, session }: Context, share: number, name: stri
   return v(
     "button",
     {
-      type: "button",
       class: "tv-quiet tv-small",
       "aria-label": `${word}: share from ${name}`,
       "aria-disabled": kernel.live ? null : "true",
@@ -99,11 +98,7 @@ function words(rec: Recording, { values, shares }: Changes): string[] {
 export function changesBar({ session }: Context) {
   const list = h("span");
   const message = h("p", { class: "tv-message" });
-  const back = h(
-    "button",
-    { type: "button", class: "tv-quiet", onclick: () => session.reset() },
-    "Back to the recorded run",
-  );
+  const back = h("button", { class: "tv-quiet", onclick: () => session.reset() }, "Back to the recorded run");
   const strip = h("div", { class: "tv-changed", role: "group", "aria-label": "Changes" }, list, back);
   const element = h("div", { class: "tv-changes", "aria-live": "polite" }, strip, message);
   const update = () => {

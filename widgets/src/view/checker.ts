@@ -16,7 +16,6 @@ export function checker(context: Context): Pane {
   const act = h(
     "button",
     {
-      type: "button",
       class: "tv-select",
       onclick: () => context.ask(check.progress?.state === "running" ? "cancel" : "start"),
     },
@@ -24,12 +23,7 @@ export function checker(context: Context): Pane {
     stop,
   );
   const name = h("span", { class: "tv-blamed-name" });
-  const blamed = h(
-    "button",
-    { type: "button", class: "tv-select tv-blamed", onclick: () => blame(context) },
-    icon("cross"),
-    name,
-  );
+  const blamed = h("button", { class: "tv-select tv-blamed", onclick: () => blame(context) }, icon("cross"), name);
   const element = h("div", { class: "tv-checker", role: "group", "aria-label": "Check" }, act, bar, blamed);
   let shown = -1;
   return {

@@ -76,7 +76,7 @@ function about(context: Context, pick: Pick): Virtual[] {
       " ",
       refused
         ? context.session.kernel.live && h("small", { class: "tv-dim" }, refused)
-        : h("button", { type: "button", class: "tv-quiet", onclick: change }, "Change…"),
+        : h("button", { class: "tv-quiet", onclick: change }, "Change…"),
     ),
     ...sums(context, pick),
     h(
@@ -90,7 +90,7 @@ function about(context: Context, pick: Pick): Virtual[] {
 function linkTo({ rec, select }: Context, { node, positions }: Linked, pick: Pick): Child {
   const name = `${pick.what === "gradient" ? "∂" : ""}${wrapped(shortTitle(rec, node, 16))}`;
   const where = positions === null ? " (where is not known)" : indexOf(positions, rec.header.nodes[node]?.shape ?? []);
-  return h("button", { type: "button", class: "tv-quiet tv-mono", onclick: () => select(node) }, name + where);
+  return h("button", { class: "tv-quiet tv-mono", onclick: () => select(node) }, name + where);
 }
 
 /** Of a gradient: each share that has arrived, with the numbers of this entry put in. */

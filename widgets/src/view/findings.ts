@@ -21,7 +21,7 @@ function one({ select }: Context, finding: FindingEntry): Virtual {
       finding.node >= 0 &&
         h(
           "button",
-          { type: "button", class: "tv-quiet tv-mono", onclick: () => select(finding.node) },
+          { class: "tv-quiet tv-mono", onclick: () => select(finding.node) },
           finding.op || `node ${finding.node}`,
         ),
       h("p", {}, finding.why),
@@ -48,8 +48,8 @@ export function alarm(context: Context, open: () => void): Virtual | null {
     { class: "tv-alarm", role: "note" },
     icon("cross"),
     h("span", {}, what ? `${what} is born ${worst.phase}${name ? " in " : ""}` : `${worst.kind}${name ? ": " : ""}`),
-    name && h("button", { type: "button", class: "tv-quiet tv-mono", onclick: () => context.select(worst.node) }, name),
-    h("button", { type: "button", class: "tv-quiet", onclick: open }, "Why?"),
+    name && h("button", { class: "tv-quiet tv-mono", onclick: () => context.select(worst.node) }, name),
+    h("button", { class: "tv-quiet", onclick: open }, "Why?"),
   );
 }
 

@@ -31,13 +31,20 @@ export interface GraphPane extends Pane {
   key(event: KeyboardEvent): boolean;
 }
 
+/** The neighbourhood of some nodes, and those of it that stand there with all that they are joined to. */
+interface Around {
+  readonly drawn: Picture;
+  readonly core: ReadonlySet<number>;
+}
+
 export function graph(context: Context): GraphPane {
   const { rec, steps, store } = context;
   const tree = new Tree(rec);
   const still = rec.header.view.skeleton;
   const everything = new Set(tree.groups.keys());
   let open = still ? everything : tree.start();
-  let near: { stage: Stage; core: Set<number> } | null = null;
+  let near: { stage: Stage; core: ReadonlySet<number> } | null = null;
+  let ahead: Around | null = null; // the next one, drawn while there was time
 
   const make = (): Picture => {
     if (still && open.size === everything.size) {
@@ -88,7 +95,7 @@ export function graph(context: Context): GraphPane {
     stage.exchange(picture);
     [shown, listed] = [-1, ""];
     roving = -1;
-    near = null;
+    near = ahead = null;
     settle();
     update();
     // What was asked for keeps the focus: the node that is looked at if it is inside, else the first one.
@@ -113,28 +120,37 @@ export function graph(context: Context): GraphPane {
     beside.hidden = !hides;
     if (!hides) beside.replaceChildren();
   };
-  const showNear = (focus: number[], step: number, slide: boolean) => {
-    const needed = focus.filter((id) => id >= 0);
-    if (!near || needed.some((id) => !near?.core.has(id))) {
-      const scene = tree.near(needed);
-      const made = draw(rec, steps, scene);
-      const drawn = new Picture(rec, steps, made.svg, made);
-      label(drawn, "Neighbourhood of the step");
+  /** What a step is about: its node, and the one that sends it something. */
+  const about = (k: number): number[] => {
+    const share = steps.shareAt(k);
+    return [steps.activeNode(k), share < 0 ? -1 : (rec.share.consumer[share] ?? -1)].filter((id) => id >= 0);
+  };
+  const holds = (around: Pick<Around, "core"> | null, needed: readonly number[]) =>
+    needed.every((id) => around?.core.has(id));
+  const around = (needed: number[]): Around => {
+    const scene = tree.near(needed);
+    const made = draw(rec, steps, scene);
+    const drawn = new Picture(rec, steps, made.svg, made);
+    label(drawn, "Neighbourhood of the step");
+    const there = new Set(scene.items.map((item) => item.node));
+    const whole = (id: number) =>
+      [...(rec.header.nodes[id]?.inputs ?? []), ...tree.takers(id)].every((other) => there.has(other));
+    return { drawn, core: new Set([...there].filter((id) => needed.includes(id) || whole(id))) };
+  };
+  const showNear = (needed: number[], step: number, slide: boolean) => {
+    if (!near || !holds(near, needed)) {
+      const { drawn, core } = ahead && holds(ahead, needed) ? ahead : around(needed);
+      ahead = null;
       drawn.above = picture;
-      const there = new Set(scene.items.map((item) => item.node));
-      const whole = (id: number) =>
-        [...(rec.header.nodes[id]?.inputs ?? []), ...tree.takers(id)].every((other) => there.has(other));
-      const core = new Set([...there].filter((id) => needed.includes(id) || whole(id)));
-      if (near) {
-        near.stage.exchange(drawn);
-        near.core = core;
-      } else {
+      if (near) near.stage.exchange(drawn);
+      else {
         near = { stage: new Stage(drawn), core };
         near.stage.smallest = 1; // it is there to be read
         near.stage.least = stage.least;
         beside.replaceChildren(near.stage.element);
+        near.stage.resize();
       }
-      near.stage.resize();
+      near.core = core;
       near.stage.centre(near.stage.picture.of(needed[0] ?? -1));
       slide = false;
     }
@@ -150,7 +166,7 @@ export function graph(context: Context): GraphPane {
   // ---- the row above: where the node is, and what it can be asked for ----
 
   const action = (name: string, act: () => void, title: string) =>
-    v("button", { type: "button", class: "tv-chip-button", onclick: act, title }, name);
+    v("button", { class: "tv-chip-button", onclick: act, title }, name);
   const list = () => {
     const id = pointed >= 0 ? pointed : context.shown();
     const { selected, breakpoints } = store.now;
@@ -208,8 +224,20 @@ export function graph(context: Context): GraphPane {
       k = steps.move(k, 1, granularity);
       turns.push(sights(steps.activeNode(k), k));
     }
-    later(stage.prepare(turns));
+    later(ready(turns, step));
   };
+  function* ready(turns: readonly (readonly SVGGElement[])[], step: number) {
+    yield* stage.prepare(turns);
+    if (!near) return;
+    for (let k = step, n = 0; n < AHEAD && k < steps.length - 1; n++) {
+      k = steps.move(k, 1, store.now.granularity);
+      const needed = about(k);
+      if (holds(near, needed)) continue;
+      yield; // so much work is a piece of its own
+      if (!holds(ahead, needed)) ahead = around(needed);
+      return;
+    }
+  }
   const follow = (target: number, slide: boolean) => {
     stage.follow(sights(target, store.now.step), slide, true);
     prepare(target);
@@ -335,11 +363,7 @@ export function graph(context: Context): GraphPane {
     } else if (selected !== null && selected !== held) follow(selected, true);
     held = selected;
     list();
-    if (!beside.hidden) {
-      const edge = steps.activeEdge(step);
-      const consumer = edge ? Number(edge.split(":")[0]) : -1;
-      showNear(selected === null ? [active, consumer] : [selected], step, true);
-    }
+    if (!beside.hidden) showNear(selected === null ? about(step) : [selected], step, true);
   };
 
   settle();
@@ -358,6 +382,7 @@ export function graph(context: Context): GraphPane {
       if (log === isLog(rec)) return;
       log = !log;
       patch(meaning, legend(context));
+      ahead = null;
       for (const each of [stage, near?.stage]) each?.picture.retint();
     },
     resize() {

@@ -43,7 +43,7 @@ export function help(close: () => void): HTMLElement {
       table(KEYS),
       h("h2", {}, "Marks"),
       table(MARKS),
-      h("button", { type: "button", class: "tv-select", onclick: close }, "Close"),
+      h("button", { class: "tv-select", onclick: close }, "Close"),
     ),
   );
 }

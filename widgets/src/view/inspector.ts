@@ -38,7 +38,6 @@ export function inspector(context: Context): Pane {
     const button = element(
       "button",
       {
-        type: "button",
         role: "tab",
         "aria-label": name,
         "data-level": name === "Findings" ? severity(rec) : null,

@@ -74,7 +74,7 @@ function life({ rec, store, go }: Context, index: number) {
   return [
     `${bytesOf(bytes)}, needed by ${more}${names.join(", ")}; `,
     over ? "free since " : "for the last time at ",
-    h("button", { type: "button", class: "tv-quiet tv-small", onclick: () => go(last) }, `step ${last + 1}`),
+    h("button", { class: "tv-quiet tv-small", onclick: () => go(last) }, `step ${last + 1}`),
   ];
 }
 
@@ -142,7 +142,7 @@ function memory({ rec, store, go }: Context): Virtual {
       " saved, ",
       h("b", { class: "tv-g" }, bytesOf(grads)),
       " of gradients · most: ",
-      h("button", { type: "button", class: "tv-quiet", onclick: () => go(peakStep) }, most),
+      h("button", { class: "tv-quiet", onclick: () => go(peakStep) }, most),
     ),
   );
 }

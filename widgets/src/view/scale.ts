@@ -48,11 +48,7 @@ function drawn({ rec, session }: Context): Virtual {
     { class: "tv-scale" },
     ramp(rec, "value"),
     ramp(rec, "gradient"),
-    h(
-      "button",
-      { type: "button", class: "tv-quiet tv-small", "aria-pressed": String(memory.log), onclick: turn },
-      "log scale",
-    ),
+    h("button", { class: "tv-quiet tv-small", "aria-pressed": String(memory.log), onclick: turn }, "log scale"),
     memory.log && h("span", {}, `${DECADES} powers of ten · ◥ smaller still`),
     h("span", {}, "▲ +∞ ▼ −∞ · NaN in red"),
   );

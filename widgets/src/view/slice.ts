@@ -119,11 +119,7 @@ export function slice(
         if (event.key === "Escape") field.blur();
       },
     }),
-    h(
-      "button",
-      { type: "button", class: "tv-quiet", onclick: (event: Event) => void show(event.currentTarget as Element) },
-      "Show",
-    ),
+    h("button", { class: "tv-quiet", onclick: (event: Event) => void show(event.currentTarget as Element) }, "Show"),
     h(
       "div",
       { "aria-live": "polite" },

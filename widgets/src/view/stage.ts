@@ -48,7 +48,7 @@ export class Stage {
         ["Fit graph", "fit", "The whole graph, and back (f)", () => this.fit()],
       ] as const
     ).map(([name, sign, title, act]) =>
-      h("button", { type: "button", class: "tv-button", "aria-label": name, title, onclick: act }, icon(sign)),
+      h("button", { class: "tv-button", "aria-label": name, title, onclick: act }, icon(sign)),
     );
     this.element = h(
       "div",
