@@ -123,8 +123,9 @@ class Pen:
         right, bottom = left + width, top + CELL_HEIGHT
         if math.isnan(x):
             return self.path(f"M{n(left)},{n(top)}L{n(right)},{n(bottom)}M{n(left)},{n(bottom)}L{n(right)},{n(top)}", "cross")
+        # Beside the sign of infinity, since a hatched cell shows no border to the one before it.
         point = -6 if x > 0 else 6
-        tip = f"M{n(left + 5)},{n(top + CELL_HEIGHT / 2 - point / 2)}l4,{point}l4,{-point}z"
+        tip = f"M{n(right - 37)},{n(top + CELL_HEIGHT / 2 - point / 2)}l4,{point}l4,{-point}z"
         return self.path(hatch_rect(left, top, right, bottom), "hatch") + self.path(tip, "tip")
 
     # ---- badges ----------------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ function overlay(rect: SVGElement, word: string): void {
     lines += `M${x + a},${y + at - a}L${x + b},${y + at - b}`;
   }
   const up = word.startsWith("+") ? -6 : 6;
-  const tip = `M${x + 5},${y + h / 2 - up / 2}l4,${up}l4,${-up}z`;
+  const tip = `M${x + w - 37},${y + h / 2 - up / 2}l4,${up}l4,${-up}z`;
   rect.after(
     s("g", { class: "tv-odd" }, s("path", { class: "tv-hatch", d: lines }), s("path", { class: "tv-tip", d: tip })),
   );
