@@ -37,9 +37,8 @@ class _Registry(dict[str, "Op"]):
     """Ops by name. Most programs need few of them; the rest is loaded when somebody asks for a name that is not there yet, or for all names."""
 
     def __missing__(self, name: str) -> Op:
-        if load_all() and dict.__contains__(self, name):
-            return self[name]
-        raise KeyError(name)
+        load_all()
+        return dict(self)[name]  # a plain one, which refuses what is still not there
 
     def __contains__(self, name: object) -> bool:
         return dict.__contains__(self, name) or (load_all() and dict.__contains__(self, name))
