@@ -41,7 +41,7 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
         raise GraphError("backward needs at least one Tensor to start from")
     if frame is None:
         frame = user_frame(2)
-    nodes = [root_of(r) for r in roots]
+    nodes = [root_of(r, apart=record) for r in roots]
     seeds = seeds_of(nodes, roots, gradients)
     ops, leaves = reachable(nodes)
     if tensors.changes.any:
@@ -64,7 +64,7 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
         for root in roots:
             root.trace = None  # an older pass is not the latest any more
         return None
-    nodes, ops = _without_roots(nodes, ops)
+    nodes, ops, writes = _without_roots(roots, nodes, ops, writes)
     trace: Trace = to.Trace(to.Pass(nodes, seeds, ops, pulled, writes, to.names_in(frame)).build)
     for root in roots:
         root.trace = trace
@@ -74,19 +74,20 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
 tensors.run_backward = backward
 
 
-def _without_roots(nodes: list[Node], ops: list[Node]) -> tuple[list[Node], list[Node]]:
-    """The roots and results as a record may hold them: with a twin for each root, whose Tensor holds the record.
+def _without_roots(roots: list[Tensor], nodes: list[Node], ops: list[Node], writes: list[Write]) -> tuple[list[Node], list[Node], list[Write]]:
+    """The nodes of the roots, results and writes as a record may hold them: with a twin for a root that is its own node, since it holds the record.
 
     A root that another one is computed from stays: what was computed holds it. Then the cyclic collector is needed to free them.
     """
-    if len(nodes) == 1:
-        if nodes[0].plan is None:
-            return nodes, ops
-        ops[0] = made = twin(nodes[0])
-        return [made], ops
-    inner = {n for node in ops for n in node.inputs}
-    twins = {n: twin(n) for n in nodes if n.plan is not None and n not in inner}
-    return [twins.get(n, n) for n in nodes], [twins.get(n, n) for n in ops]
+    if all(node is not root for node, root in zip(nodes, roots, strict=True)):
+        return nodes, ops, writes
+    inner = {n for node in ops for n in node.inputs} if len(nodes) > 1 else ()
+    twins = {n: twin(n) for n in set(nodes).intersection(roots) if n not in inner}
+    return (
+        [twins.get(n, n) for n in nodes],
+        [twins.get(n, n) for n in ops],
+        [(twins.get(n, n), held) for n, held in writes],
+    )
 
 
 def write_gradients(nodes: Sequence[Node], totals: Sequence[Any]) -> list[Write]:

@@ -75,8 +75,8 @@ def carry(made: Node, by: str, nodes: Sequence[Node]) -> None:
 def _behind(nodes: Sequence[Node]) -> tuple[Behind, ...]:
     """The leaves that require a gradient, and that these nodes were computed from: those that are near, and those behind earlier cuts of these nodes."""
     found: dict[int, Behind] = {}
-    seen = set(nodes)
-    todo = list(seen)
+    todo = list(dict.fromkeys(nodes))
+    seen = set(todo)
     for n in todo:  # grows
         if n.op is None and n.needs_grad:
             rare = n.rare

@@ -30,9 +30,9 @@ def pull(roots: Sequence[Node], seeds: Sequence[Any], variables: Sequence[Node],
     given = list(zip(roots, seeds, strict=True))
     if recorded:
         paused = gc.isenabled()
-        if paused:
-            gc.disable()
         try:
+            if paused:
+                gc.disable()
             totals = _sweep_recorded(ops, given)
         finally:
             if paused:

@@ -342,8 +342,8 @@ def forward_only(roots: Sequence[Tensor], frame: FrameType | None) -> TraceData:
 
 def everything(roots: Sequence[Node]) -> list[Node]:
     """Every node that the roots depend on, constants and comparisons included, oldest first."""
-    seen = set(roots)
-    stack = list(seen)
+    stack = list(dict.fromkeys(roots))  # in order: versions of a leaf have one uid, and stand in the record as they are found
+    seen = set(stack)
     found = []
     while stack:
         node = stack.pop()

@@ -14,10 +14,10 @@ from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import GraphError, SeedError
 
 
-def root_of(y: Any) -> Node:
+def root_of(y: Any, *, apart: bool = False) -> Node:
     if not isinstance(y, Tensor):
         raise GraphError(f"backward starts from a Tensor, got {type(y).__name__}")
-    node = y._kept()
+    node = y._kept_apart() if apart else y._kept()
     if not node.needs_grad:
         why = (
             "it was made under no_grad"

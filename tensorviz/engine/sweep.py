@@ -30,8 +30,11 @@ add_up = np.add.reduce
 def reachable(roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     """The nodes that a gradient reaches from the roots: results, newest first, and leaves, oldest first."""
     seen = set(roots)
-    ops = [n for n in seen if n.plan is not None]
-    leaves = [n for n in seen if n.plan is None]
+    first = (
+        roots if len(seen) == len(roots) else list(dict.fromkeys(roots))
+    )  # in order: that of the set is chance, and versions of a leaf have one uid
+    ops = [n for n in first if n.plan is not None]
+    leaves = [n for n in first if n.plan is None]
     add, push = seen.add, ops.append
     sorted_so_far, oldest = len(ops) < 2, sys.maxsize
     for node in ops:  # grows; the operands are written out: a loop over two costs as much again as what it does
@@ -128,9 +131,9 @@ def _swept(
     keep = None if pulled is None else pulled.append
     lasting = frozenset(asked) if asked else None
     paused = gc.isenabled()
-    if paused:
-        gc.disable()
     try:
+        if paused:
+            gc.disable()  # in here, lest an interrupt leave it so
         for node, seed in given:
             node.total = seed if node.total is None else node.total + seed
         for node in ops:

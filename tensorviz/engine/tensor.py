@@ -81,6 +81,12 @@ class Tensor(Node):
         node.used = True
         return node
 
+    def _kept_apart(self) -> Node:
+        """The same, apart from this Tensor where nobody has it as a node yet: who keeps the node does not keep the Tensor and what that holds."""
+        if self.now is None and not self.used:
+            self.now = twin(self)
+        return self._kept()
+
     def _settle(self) -> Node:
         """The node of a leaf whose array was handed out: the old one while the array is unchanged, a new leaf once it was written to. Of a view whose base was changed: taken again."""
         own = self.own
@@ -303,7 +309,7 @@ class Tensor(Node):
 
     def detach(self) -> Tensor:
         """The same values, cut from the graph: no gradient flows back through the result."""
-        node = self._current()
+        node = self._kept_apart()
         fresh = leaf(node.value)
         cuts.detached(node, fresh)
         return handle(fresh)
@@ -469,7 +475,7 @@ class Tensor(Node):
 
     def __copy__(self) -> Tensor:
         """Of a leaf: a leaf of its own, with the same values, whose gradient is None. Of a result: another handle on it, cut from its graph or not."""
-        node = self._current()
+        node = self._kept_apart()
         return handle(node) if node.op is not None or (node.params and not node.needs_grad) else self._twin()
 
     def __deepcopy__(self, memo: Any) -> Tensor:

@@ -74,6 +74,7 @@ def _getitem_method(self: Any, key: Any) -> Any:
     parsed, tensors = parse(key)
     if tensors or any(isinstance(k, (np.ndarray, bool, np.bool_)) for k in parsed):
         return apply(REGISTRY["getitem"], (self, *tensors), {"key": parsed})
+    self._kept_apart()  # an element that is changed in place changes this Tensor, whose new node is computed from the old
     return view(REGISTRY["getitem"], self, {"key": parsed}, lambda base, part: set_at(base, parsed, part), zero_d=any(k is Ellipsis for k in parsed))
 
 

@@ -153,6 +153,23 @@ def test_results_keep_their_gradient_only_on_request():
         tv.tensor(1.0).retain_grad()
 
 
+@pytest.mark.parametrize("used", [False, True])
+def test_a_root_may_retain_its_gradient(used):
+    x = leaf([1.0, 2.0])
+    y = x * 2.0
+    y.retain_grad()
+    z = y * 3.0 if used else None
+    trace = y.backward([1.0, 10.0])
+    assert y.grad.tolist() == [1, 10]
+    assert [trace.nodes[s.node].name for s in trace.steps if s.kind == "leaf"] == ["x", "y"]
+    assert trace.steps[-1].after.tolist() == [1, 10]
+    both = tv.backward([y, y, x], [[1.0, 1.0], [1.0, 1.0], [5.0, 5.0]])
+    assert y.grad.tolist() == [3, 12]
+    assert both.steps[-1].before.tolist() == [1, 10]
+    assert x.grad.tolist() == [11, 29]
+    assert z is None or z.backward([1.0, 1.0]).node(y).cotangent.tolist() == [3, 3]
+
+
 def test_without_a_record_nothing_is_kept():
     x = leaf([2.0])
     y = x * x

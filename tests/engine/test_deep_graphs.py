@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import sys
 import threading
@@ -133,6 +134,61 @@ def test_results_that_are_changed_in_place_go_without_the_cycle_collector_too():
         assert [ref() for ref in kept] == [None] * 4
     finally:
         gc.enable()
+
+
+def changed_through_an_index(x):
+    h = x * 2.0
+    h[0] += 1.0
+    h[1:3] *= x[1:3]
+    return [h]
+
+
+def changed_after_a_backward(x):
+    h = (x * x).sum()
+    h.backward()
+    h += 1.0
+    h.backward()
+    return [h]
+
+
+def changed_beside_a_detached_one(x):
+    h = x * 2.0
+    h += h.detach()
+    return [h]
+
+
+def changed_beside_a_copy(x):
+    h = x * 2.0
+    other = copy.copy(h)
+    h += 1.0
+    return [h, other]
+
+
+@pytest.mark.parametrize("made", [changed_through_an_index, changed_after_a_backward, changed_beside_a_detached_one, changed_beside_a_copy])
+def test_what_was_changed_in_place_goes_without_the_cycle_collector_however_it_was_looked_at_before(made):
+    gc.collect()
+    gc.disable()
+    try:
+        x = tv.tensor(np.ones(4), requires_grad=True)
+        h, *other = made(x)
+        sum([h, *other]).sum().backward()
+        kept = weakref.ref(h), weakref.ref(h._current())
+        del h, other
+        assert [ref() for ref in kept] == [None, None]
+    finally:
+        gc.enable()
+
+
+def test_what_is_computed_from_a_root_does_not_keep_its_record():
+    x = tv.tensor(1.0, requires_grad=True)
+    total = x * 1.0
+    records = []
+    for _ in range(3):
+        total = total + x * 2.0
+        records.append(weakref.ref(total.backward()))
+    assert [ref() is total.trace for ref in records] == [False, False, True]
+    assert [ref() is None for ref in records] == [True, True, False]
+    assert x.grad == 15
 
 
 def test_roots_of_one_pass_go_without_the_cycle_collector_unless_one_is_computed_from_the_other():

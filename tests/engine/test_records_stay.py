@@ -137,6 +137,22 @@ def test_two_versions_of_a_leaf_with_the_same_numbers_have_one_step_together():
     assert "stale-grad" in [f.kind for f in again.findings()]
 
 
+def test_versions_of_a_leaf_stand_in_the_same_order_in_every_record_of_several_roots() -> None:
+    found, kept = set(), []
+    for k in range(40):
+        w = tv.tensor([1.0, 2.0], requires_grad=True)
+        roots = [w * 3.0]
+        for _ in range(3):
+            w.data += 1.0
+            kept.append(bytearray(17 * k))
+            roots.append(w * 4.0)
+        trace = tv.backward(roots, [np.ones(2)] * 4)
+        kept.append(roots)
+        leaves = tuple(n.value.tolist()[0] for n in trace.nodes if n.kind == "leaf")
+        found.add((leaves, tuple(s.node for s in trace.steps if s.kind == "leaf")))
+    assert len(found) == 1
+
+
 def test_the_graph_behind_many_cuts_is_walked_once() -> None:
     x = tv.tensor(1.0, requires_grad=True, name="x")
     lost = tv.tensor(2.0, requires_grad=True, name="lost")
