@@ -8,6 +8,7 @@ import html
 import json
 import secrets
 import weakref
+from collections import deque
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -96,6 +97,11 @@ class Channel:
 _channels: weakref.WeakValueDictionary[str, Channel] = weakref.WeakValueDictionary()
 _of_trace: weakref.WeakKeyDictionary[Trace, Channel] = weakref.WeakKeyDictionary()
 _relay: Any = None
+
+LATEST = 3
+"""Traces that are kept for their outputs though nobody else holds them, as after ``display(f())``: what is on the screen can be changed, and memory
+stays bounded."""
+_latest: deque[Trace] = deque(maxlen=LATEST)
 
 
 def in_kernel() -> bool:
@@ -217,7 +223,16 @@ def show(trace: Trace, channel: Channel) -> dict[str, Any]:
     if in_kernel():
         _channels[channel.id] = channel
         relay()
+        if not any(kept is trace for kept in _latest):
+            _latest.append(trace)
     return {"text/plain": plain(trace, channel.state["step"]), "text/html": frame_html(trace, channel)}
+
+
+def let_go(trace: Trace | None) -> None:
+    """Keep ``trace`` for its outputs no longer."""
+    kept = [other for other in _latest if other is not trace]
+    _latest.clear()
+    _latest.extend(kept)
 
 
 def bundle(trace: Trace) -> dict[str, Any]:

@@ -113,6 +113,7 @@ class Stepper(anywidget.AnyWidget):
 
     def close(self) -> None:
         """Take the stepper off the page's kernel and let go of its trace."""
+        output.let_go(getattr(self, "_trace", None))  # an unfinished one is closed too
         self._trace = None
         self._channel = None
         super().close()

@@ -181,3 +181,25 @@ def test_a_stepper_opens_at_the_rule_that_the_check_blames_unless_it_is_told_whe
     assert (trace.show(step=0).step, trace.show(step=0).selected) == (0, None)
     page = trace.to_html()
     assert f'"step": {stepper.step}' in page and '"step": 0' in trace.to_html(step=0)
+
+
+def test_in_a_kernel_the_latest_outputs_keep_their_traces_and_older_ones_let_go(monkeypatch):
+    monkeypatch.setattr(output, "in_kernel", lambda: True)
+    monkeypatch.setattr(output, "relay", lambda: None)
+    monkeypatch.setattr(output, "_latest", output._latest.__class__(maxlen=output.LATEST))
+
+    def shown() -> weakref.ref:
+        x = tv.tensor(2.0, requires_grad=True)
+        trace = (x * x).backward()
+        output.bundle(trace)
+        output.bundle(trace)  # again: it takes no second place
+        return weakref.ref(trace)
+
+    refs = [shown() for _ in range(output.LATEST + 2)]
+    gc.collect()
+    assert [there() is not None for there in refs] == [False, False] + [True] * output.LATEST
+    kept = output._of_trace[refs[-1]()]
+    assert output._channels[kept.id].trace is refs[-1]()
+    Stepper(refs[-1]()).close()
+    gc.collect()
+    assert refs[-1]() is None
