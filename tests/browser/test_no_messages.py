@@ -57,6 +57,9 @@ def test_sixty_steps_are_no_sixty_messages_and_need_no_answer(open_notebook):
     book.page.evaluate(BUSY)
     stepper.get_by_role("button", name="First step").click()
     expect(stepper).to_have_attribute("data-step", "0")
+    before = book.page.evaluate("globalThis.sent")
     assert stepper.evaluate(WALK) is None
+    told = book.page.evaluate("globalThis.sent") - before
+    assert told < 15, f"{told} messages for 60 steps, with nobody there who could answer"
     assert not book.page.evaluate("globalThis.ended"), "the kernel was to be busy all the while"
     book.shut_kernel_down()

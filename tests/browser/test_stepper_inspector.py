@@ -164,6 +164,30 @@ def test_an_entry_shows_where_it_came_from_and_where_it_goes(show):
     expect(panel.get_by_role("button", name="(h + b)[:, 0]", exact=True)).to_be_visible()
 
 
+def test_an_entry_under_the_pointer_in_the_picture_is_followed_as_in_the_inspector(show):
+    trace = product()
+    stepper = show(trace, step=len(trace.steps) - 1)
+    ringed = stepper.locator(".tv-graph .tv-linked")
+    expect(ringed).to_have_count(0)
+
+    def point(selector, k):
+        box = stepper.locator(f".tv-graph {selector}").nth(k).bounding_box()
+        stepper.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+    h, b = trace.node("h").id, trace.node("b").id
+    point(f"[data-value='{h}'] .tv-in", 1)
+    expect(ringed).to_have_count(3 + 3 + 1 + 1)  # of X, of W, of h + b, and itself
+    stepper.get_by_role("button", name="Next step").hover()
+    expect(ringed).to_have_count(0)
+    point(f"[data-total='{h}'] .tv-in", 0)
+    expect(ringed).to_have_count(1 + 3 + 3 + 1)  # of ∂(h + b), of ∂X and ∂W, and itself
+    look(stepper, "leaf b", "b[0]")
+    point(f"[data-value='{b}'] .tv-in", 1)
+    expect(stepper.locator(".tv-entry")).to_contain_text("b[1] =")
+    stepper.get_by_role("button", name="Next step").hover()
+    expect(stepper.locator(".tv-entry")).to_contain_text("b[0] =")
+
+
 def test_the_numbers_of_the_entry_that_is_looked_at_are_put_in(show):
     trace = product()
     stepper = show(trace, step=len(trace.steps) - 1)

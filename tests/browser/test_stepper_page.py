@@ -86,6 +86,46 @@ def test_the_keyboard_reaches_everything(show):
     expect(stepper.get_by_role("tabpanel")).to_contain_text("leaf · (3,)")
 
 
+def test_every_operand_and_every_user_of_a_node_is_reached_by_keys(show):
+    x = tv.tensor(2.0, requires_grad=True)
+    parts = [x * float(k) for k in range(1, 7)]
+    stepper = show((np.stack(parts) * 2.0).sum().backward())
+    users = [stepper.get_by_role("button", name="mul ()").nth(k) for k in range(6)]
+    stepper.get_by_role("button", name=re.compile("^leaf x")).focus()
+    press = stepper.page.keyboard.press
+    press("]")
+    for user in users:
+        expect(user).to_be_focused()
+        press(".")
+    expect(users[0]).to_be_focused()
+    press(",")
+    expect(users[5]).to_be_focused()
+    press("]")
+    expect(stepper.get_by_role("button", name=re.compile("^stack"))).to_be_focused()
+    press("[")
+    expect(users[0]).to_be_focused()
+    press("[")
+    press(".")
+    expect(stepper.get_by_role("button", name=re.compile(r"^constant 1 "))).to_be_focused()
+    press(".")
+    expect(stepper.get_by_role("button", name=re.compile("^leaf x"))).to_be_focused()
+
+
+def test_a_search_with_many_hits_says_how_many_more_there_are(show):
+    x = tv.tensor(0.5, requires_grad=True)
+    for _ in range(40):
+        x = np.tanh(x)
+    stepper = show(x.backward())
+    box = stepper.get_by_role("searchbox", name="Find node")
+    box.fill("tanh")
+    found = stepper.get_by_role("listbox", name="Nodes found")
+    expect(found.get_by_role("option")).to_have_count(12)
+    expect(found).to_contain_text("and 28 more: write more of the name")
+    box.fill("leaf")
+    expect(found.get_by_role("option")).to_have_count(1)
+    expect(found).not_to_contain_text("more")
+
+
 def test_the_slider_steps_with_the_arrow_keys_and_reads_its_sentence(show):
     stepper = show(broadcast())
     slider = stepper.get_by_role("slider", name="Step")

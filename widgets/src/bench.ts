@@ -8,7 +8,8 @@ import { decode, gunzip, type Recording } from "./wire";
 /** An entry that somebody looks at. */
 export interface Pick {
   readonly node: number;
-  readonly what: "value" | "gradient";
+  /** A number: one share of the gradient, by its place in the record. */
+  readonly what: "value" | "gradient" | number;
   readonly position: number;
 }
 
@@ -20,6 +21,8 @@ export interface Memory {
   pick: Pick | null;
   /** Tints by powers of ten. */
   log: boolean;
+  /** What entries of leaves held before somebody changed them, by node and position. */
+  readonly was: Map<string, number>;
   /** Parts of large arrays that were asked for, by the array's name, and what the kernel sent of them. */
   readonly parts: Map<string, { readonly index: string; readonly reply?: Reply }>;
 }
@@ -40,7 +43,7 @@ export interface Session {
 }
 
 export function session(recorded: Recording, kernel = new Kernel()): Session {
-  const memory: Memory = { tab: "Node", warned: false, pick: null, log: false, parts: new Map() };
+  const memory: Memory = { tab: "Node", warned: false, pick: null, log: false, was: new Map(), parts: new Map() };
   return {
     kernel,
     memory,
@@ -72,7 +75,6 @@ export function bench(
   let wanted = 0;
   const open = (rec: Recording, made: Changes) => {
     changes = made;
-    for (const [name, { index }] of base.memory.parts) base.memory.parts.set(name, { index });
     const step = store.now.step;
     const inside = view?.element.contains(document.activeElement);
     view?.destroy();
@@ -86,6 +88,15 @@ export function bench(
     if (inside)
       (view.element.querySelector<HTMLElement>(cell ?? "none") ?? view.element).focus({ preventScroll: true });
   };
+  /** What was asked for of large arrays, of another run. */
+  const reload = (made: Changes) => {
+    const { parts } = base.memory;
+    return Promise.all(
+      [...parts].map(async ([name, { index, reply }]) => {
+        if (reply) parts.set(name, { index, reply: await kernel.ask({ kind: "slice", name, index, changes: made }) });
+      }),
+    );
+  };
   const now: Session = {
     ...base,
     get changes() {
@@ -98,6 +109,7 @@ export function bench(
       }
       const turn = ++wanted;
       const reply = await kernel.ask({ kind: "run", changes: made });
+      if (turn === wanted && !reply.error) await reload(made); // first: the entry that was changed keeps the focus
       if (turn !== wanted) return ""; // somebody has changed something else meanwhile
       if (reply.error || !reply.bytes) return reply.error ?? "The kernel sent nothing.";
       open(decode(await gunzip(reply.bytes)), made);
@@ -105,7 +117,9 @@ export function bench(
     },
     reset() {
       wanted++;
-      if (changes !== NOTHING) open(recorded, NOTHING);
+      if (changes === NOTHING) return;
+      open(recorded, NOTHING);
+      void reload(NOTHING).then(() => this.again());
     },
   };
   open(recorded, NOTHING);

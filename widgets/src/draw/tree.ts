@@ -177,10 +177,10 @@ export class Tree {
     return { items, ...this.wires(items, owner), owner };
   }
 
-  /** The nodes that take this one, unless it is used all over. */
-  takers(id: number): number[] {
+  /** The nodes that take this one, unless it is used all over, which is more than `most` times. */
+  takers(id: number, most = FOLLOWED): number[] {
     const [from, to] = [this.uses.start[id] ?? 0, this.uses.start[id + 1] ?? 0];
-    return to - from <= FOLLOWED ? [...this.uses.consumer.subarray(from, to)] : [];
+    return to - from <= most ? [...this.uses.consumer.subarray(from, to)] : [];
   }
 
   private wires(items: Item[], owner: Int32Array): Pick<Scene, "wires" | "stubs"> {

@@ -1,6 +1,6 @@
 /** The row of controls. */
 import { attribute, h, text } from "../dom";
-import { shape } from "../format";
+import { count, shape } from "../format";
 import type { Granularity, Theme } from "../state";
 import { beside, shortTitle } from "../step";
 import { h as v, patch } from "../virtual";
@@ -8,6 +8,7 @@ import { checker } from "./checker";
 import type { Context, Pane } from "./context";
 import { icon, type Icon } from "./icons";
 
+const MOST = 12; // nodes that the search lists
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
 const THEMES: Theme[] = ["auto", "light", "dark", "cs231n"];
 const STOPS: [string, string][] = [
@@ -227,14 +228,17 @@ function search(
   const show = () => {
     const wanted = input.value.trim().toLowerCase();
     hits = [];
+    let more = 0;
     if (wanted) {
-      for (let id = 0; id < rec.header.nodes.length && hits.length < 12; id++) {
+      for (let id = 0; id < rec.header.nodes.length; id++) {
         const n = rec.header.nodes[id];
         if (
           n &&
           `${n.name ?? ""} ${n.op} ${n.label} ${n.scope} #${id} ${shape(n.shape)}`.toLowerCase().includes(wanted)
-        )
-          hits.push(id);
+        ) {
+          if (hits.length < MOST) hits.push(id);
+          else more++;
+        }
       }
     }
     at = Math.min(at, Math.max(0, hits.length - 1));
@@ -253,6 +257,7 @@ function search(
           ` ${n?.op ?? ""} ${shape(n?.shape ?? [])}`,
         );
       }),
+      more > 0 && v("div", { class: "tv-none" }, `and ${count(more)} more: write more of the name`),
       !hits.length && v("div", { class: "tv-none" }, "No node has that in its name, op or shape."),
     ]);
   };

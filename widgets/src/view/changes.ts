@@ -2,7 +2,6 @@
 import type { Pick } from "../bench";
 import { h } from "../dom";
 import { number } from "../format";
-import type { Changes } from "../kernel";
 import { shortTitle } from "../step";
 import { h as v, patch, type Virtual } from "../virtual";
 import type { Recording } from "../wire";
@@ -15,7 +14,10 @@ const SHOWN = 3;
 export function changeable({ rec, session }: Context, { node, what }: Pick): string {
   const entry = rec.header.nodes[node];
   const name = shortTitle(rec, node, 20);
-  if (!session.kernel.live) return "Numbers can be changed while a kernel is there: run the cell again.";
+  const { possible, live } = session.kernel;
+  if (!possible) return NO_NOTEBOOK;
+  if (!live) return "Numbers can be changed while a kernel is there: run the cell again.";
+  if (typeof what === "number") return "";
   if (what === "value") {
     return entry?.kind === "op"
       ? `${name} is the result of ${entry.op}: change the leaves that it is computed from.`
@@ -23,19 +25,22 @@ export function changeable({ rec, session }: Context, { node, what }: Pick): str
   }
   if (entry?.shares.length === 1) return "";
   return entry?.shares.length
-    ? `∂${name} is the sum of ${entry.shares.length} shares: set one of them to zero in Shares.`
+    ? `∂${name} is the sum of ${entry.shares.length} shares: change one of them in Shares.`
     : `∂${name} is the seed: it starts the pass.`;
 }
 
 /** Change one entry and run again; what it could not do, in words. */
-export function change({ rec, session }: Context, { node, what, position: at }: Pick, to: number): Promise<string> {
+export function change({ rec, session }: Context, pick: Pick, from: number, to: number): Promise<string> {
+  const { node, what, position: at } = pick;
   const { values, shares } = session.changes;
-  const was = session.recorded.array(session.recorded.header.nodes[node]?.value ?? -1)?.data?.[at];
   if (what === "value") {
+    const { was } = session.memory;
+    const key = `${node}:${at}`;
+    if (!was.has(key)) was.set(key, from); // nobody has changed it before, so it is the recorded number
     const others = values.filter(([i, k]) => i !== node || k !== at);
-    return session.change({ shares, values: Object.is(was, to) ? others : [...others, [node, at, to]] });
+    return session.change({ shares, values: Object.is(was.get(key), to) ? others : [...others, [node, at, to]] });
   }
-  const share = rec.header.nodes[node]?.shares[0] ?? -1;
+  const share = typeof what === "number" ? what : (rec.header.nodes[node]?.shares[0] ?? -1);
   return setShare(session, edge(rec, share), at, to);
 }
 
@@ -48,6 +53,7 @@ export function setShare(session: Context["session"], at: string, entry: number 
   return session.change({ values, shares: [...others, [at, entry, to]] });
 }
 
+const NO_NOTEBOOK = "Numbers can be changed in a notebook that shows this trace by itself: trace.show().";
 const NO_KERNEL = "A share can be changed while a kernel is there: run the cell again.";
 
 /** Zero for a share, or what its rule sent again: what moves downstream is what went through it. Off where the kernel is gone, and not there where none can come. */
@@ -78,11 +84,11 @@ export function shareButton({ rec, session }: Context, share: number, name: stri
   );
 }
 
-function words(rec: Recording, { values, shares }: Changes): string[] {
+function words({ recorded: rec, changes: { values, shares }, memory }: Context["session"]): string[] {
   const nodes = rec.header.nodes;
   return [
     ...values.map(([node, at, to]) => {
-      const was = rec.array(nodes[node]?.value ?? -1)?.data?.[at] ?? NaN;
+      const was = memory.was.get(`${node}:${at}`) ?? NaN;
       return `${shortTitle(rec, node, 16)}${position(at, nodes[node]?.shape ?? [])}: ${number(was)} → ${number(to)}`;
     }),
     ...shares.map(([e, at, to]) => {
@@ -102,7 +108,7 @@ export function changesBar({ session }: Context) {
   const strip = h("div", { class: "tv-changed", role: "group", "aria-label": "Changes" }, list, back);
   const element = h("div", { class: "tv-changes", "aria-live": "polite" }, strip, message);
   const update = () => {
-    const made = words(session.recorded, session.changes);
+    const made = words(session);
     strip.hidden = made.length === 0;
     const more = made.length > SHOWN ? ` and ${made.length - SHOWN} more` : "";
     patch(list, [v("b", {}, "Changed: "), made.slice(-SHOWN).join(", ") + more]);

@@ -9,16 +9,22 @@ import { array, fits, grid, type Dress } from "./cells";
 import { change, changeable } from "./changes";
 import type { Context } from "./context";
 import { position, wrapped } from "./formula";
-import { slice } from "./slice";
+import { asked, slice } from "./slice";
 import type { Part } from "../part";
 
 /** What the rest of the inspector does with an entry that is looked at (null: with none), in an element of the table. */
 export type Look = (at: Element, pick: Pick | null) => void;
 
-export function numbersOf(rec: Recording, context: Context, pick: Pick): ArrayView | null {
-  const { steps, store } = context;
-  if (pick.what === "value") return rec.array(rec.header.nodes[pick.node]?.value ?? -1);
-  return steps.total(pick.node, store.now.step)?.array ?? null;
+/** The number of an entry, where it has travelled or was sent. */
+export function numberOf(context: Context, { node, what, position }: Pick): number | undefined {
+  const { rec, steps, store } = context;
+  const view =
+    what === "gradient"
+      ? steps.total(node, store.now.step)?.array
+      : rec.array((what === "value" ? rec.header.nodes[node]?.value : rec.share.value[what]) ?? -1);
+  if (!view || view.data) return view?.data?.[position];
+  const { part, numbers } = asked(context, view);
+  return numbers?.data?.[part?.positions.indexOf(position) ?? -1];
 }
 
 export const keyOf = (pick: Pick) => `${pick.node}:${pick.what}:${pick.position}`;
@@ -29,19 +35,31 @@ export function entryName(rec: Recording, { node, what, position: at }: Pick): s
   return `${entryTitle(rec, node, what)}${position(at, entry?.shape ?? [])}`;
 }
 
-const entryTitle = (rec: Recording, id: number, what: Pick["what"]) =>
-  (what === "gradient" ? "∂" : "") + wrapped(shortTitle(rec, id, 20));
+function entryTitle(rec: Recording, id: number, what: Pick["what"]): string {
+  const title = wrapped(shortTitle(rec, id, 20));
+  if (what === "value") return title;
+  if (what === "gradient") return `∂${title}`;
+  return `share from ${shortTitle(rec, rec.share.consumer[what] ?? -1, 16)} to ∂${title}`;
+}
 
 /** The array of one node, in full where it can be read, else a part of it; every entry can be focused, and says what it is. */
 export function entries(context: Context, id: number, what: Pick["what"], view: ArrayView, label: string, look: Look) {
   const { rec } = context;
   const kind = what === "value" ? "value" : "gradient";
   if (fits(view)) return array(rec, kind, view, label, dress(context, id, what, view, look));
-  const one = (part: Part) => dress(context, id, what, view, look, part);
+  const one = (part: Part, numbers: ArrayView) => dress(context, id, what, view, look, part, numbers);
   return h("div", {}, array(rec, kind, view, label), slice(context, kind, view, entryTitle(rec, id, what), one));
 }
 
-function dress(context: Context, id: number, what: Pick["what"], view: ArrayView, look: Look, part?: Part): Dress {
+function dress(
+  context: Context,
+  id: number,
+  what: Pick["what"],
+  view: ArrayView,
+  look: Look,
+  part?: Part,
+  numbers = view,
+): Dress {
   const { rec } = context;
   const { memory } = context.session;
   const placeOf = (cell: number) => part?.positions[cell] ?? cell;
@@ -56,7 +74,7 @@ function dress(context: Context, id: number, what: Pick["what"], view: ArrayView
     // What is read aloud begins with what is seen, and adds the rest of the digits where the table leaves some out.
     const seen = word.trim();
     const place = placeOf(at);
-    const x = view.data?.[place] ?? NaN;
+    const x = numbers.data?.[at] ?? NaN;
     const exact = number(x, 17);
     const whole = seen === exact || Number(seen.replace(MINUS, "-")) === x;
     const said = whole ? seen : seen ? `${seen}, exactly ${exact}` : exact;
@@ -133,7 +151,7 @@ export function edit(context: Context, td: HTMLElement | null, pick: Pick | null
     say(context, refused);
     return;
   }
-  const before = numbersOf(context.rec, context, pick)?.data?.[pick.position] ?? NaN;
+  const before = numberOf(context, pick) ?? NaN;
   const field = element("input", {
     class: "tv-edit",
     type: "text",
@@ -162,7 +180,7 @@ export function edit(context: Context, td: HTMLElement | null, pick: Pick | null
     close(true);
     if (event.key === "Enter" && wanted !== null && !Object.is(wanted, before)) {
       td.setAttribute("aria-busy", "true");
-      void change(context, pick, wanted).then((error) => {
+      void change(context, pick, before, wanted).then((error) => {
         td.removeAttribute("aria-busy");
         say(context, error);
       });

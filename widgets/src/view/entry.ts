@@ -6,7 +6,7 @@ import { h, patch, type Child, type Virtual } from "../virtual";
 import { worked } from "../worked";
 import { changeable } from "./changes";
 import type { Context } from "./context";
-import { edit, entryName, keyOf, numbersOf, type Look } from "./entries";
+import { edit, entryName, keyOf, numberOf, type Look } from "./entries";
 import { runs, wrapped } from "./formula";
 
 const FEW = 3; // shares whose sums are written out
@@ -21,30 +21,45 @@ export function entryBox(context: Context, id: number): Virtual {
 export function look(context: Context, id: number): Look {
   return (at, pick) => {
     const mine = pick?.node === id ? pick : null;
-    const box = at.closest(".tv-panel")?.querySelector(".tv-entry");
-    if (!box) return;
-    patch(box, mine ? about(context, mine) : []);
-    mark(box, mine, mine ? [...before(context, mine), ...after(context, mine)] : []);
+    const box = at.closest(".tensorviz")?.querySelector(".tv-entry");
+    if (box) patch(box, mine ? about(context, mine) : []);
+    mark(context, at, mine);
   };
+}
+
+let pointed = false;
+
+/** The pointer is over an entry in the picture, or over none. */
+export function point(context: Context, at: Element, pick: Pick | null): void {
+  if (!pick && !pointed) return;
+  pointed = pick !== null;
+  const id = context.shown();
+  // The box is about the node that is inspected; of others it is seen in the picture what belongs together.
+  if (!pick || pick.node === id) look(context, id)(at, pick ?? context.session.memory.pick);
+  else mark(context, at, pick);
 }
 
 /** What an entry came from. A gradient comes the other way: from the results that its value went into. */
 function before({ rec }: Context, { node, what, position }: Pick): Linked[] {
-  return what === "value" ? cameFrom(rec, node, position) : carrying(rec, wentTo(rec, node, position));
+  if (what === "value") return cameFrom(rec, node, position);
+  const found = carrying(rec, wentTo(rec, node, position));
+  return what === "gradient" ? found : found.filter((link) => link.node === rec.share.consumer[what]);
 }
 
 function after({ rec }: Context, { node, what, position }: Pick): Linked[] {
-  return what === "value" ? wentTo(rec, node, position) : carrying(rec, cameFrom(rec, node, position));
+  if (what === "value") return wentTo(rec, node, position);
+  return what === "gradient" ? carrying(rec, cameFrom(rec, node, position)) : [];
 }
 
 const carrying = (rec: Context["rec"], links: Linked[]) =>
   links.filter((link) => (rec.header.nodes[link.node]?.cotangent ?? -1) >= 0);
 
 /** Ring the linked entries where the picture shows them one by one. */
-function mark(element: Element, pick: Pick | null, links: Linked[]): void {
+function mark(context: Context, element: Element, pick: Pick | null): void {
   const root = element.closest(".tensorviz");
   for (const old of root?.querySelectorAll(".tv-linked") ?? []) old.classList.remove("tv-linked");
   if (!root || !pick) return;
+  const links = [...before(context, pick), ...after(context, pick)];
   const group = pick.what === "value" ? "data-value" : "data-total";
   for (const { node, positions } of [...links, { node: pick.node, positions: [pick.position] }]) {
     const cells = root.querySelectorAll(`.tv-graph [${group}="${node}"] .tv-cell`);
@@ -54,7 +69,7 @@ function mark(element: Element, pick: Pick | null, links: Linked[]): void {
 
 function about(context: Context, pick: Pick): Virtual[] {
   const { rec } = context;
-  const value = numbersOf(rec, context, pick)?.data?.[pick.position];
+  const value = numberOf(context, pick);
   if (value === undefined) return [];
   const refused = changeable(context, pick);
   const change = () => {
@@ -88,16 +103,16 @@ function about(context: Context, pick: Pick): Virtual[] {
 }
 
 function linkTo({ rec, select }: Context, { node, positions }: Linked, pick: Pick): Child {
-  const name = `${pick.what === "gradient" ? "∂" : ""}${wrapped(shortTitle(rec, node, 16))}`;
+  const name = `${pick.what === "value" ? "" : "∂"}${wrapped(shortTitle(rec, node, 16))}`;
   const where = positions === null ? " (where is not known)" : indexOf(positions, rec.header.nodes[node]?.shape ?? []);
   return h("button", { class: "tv-quiet tv-mono", onclick: () => select(node) }, name + where);
 }
 
 /** Of a gradient: each share that has arrived, with the numbers of this entry put in. */
 function sums({ rec, steps, store }: Context, { node, what, position }: Pick): Virtual[] {
-  if (what !== "gradient") return [];
+  if (what === "value") return [];
   const arrived = steps.total(node, store.now.step)?.shares ?? 0;
-  const shares = (rec.header.nodes[node]?.shares ?? []).slice(0, arrived);
+  const shares = what === "gradient" ? (rec.header.nodes[node]?.shares ?? []).slice(0, arrived) : [what];
   return shares.slice(0, FEW).flatMap((share) => {
     const found = worked(rec, share, position);
     if (!found) return [];

@@ -9,6 +9,7 @@ import { isLog } from "../tints";
 import { h as v, patch } from "../virtual";
 import { badges } from "./badges";
 import type { Context, Pane } from "./context";
+import { point } from "./entry";
 import { legend } from "./legend";
 import { parse, Picture } from "./picture";
 import { Stage } from "./stage";
@@ -277,6 +278,19 @@ export function graph(context: Context): GraphPane {
     else context.select(store.now.selected === id ? null : id);
   });
 
+  // One listener for all cells, which are thousands.
+  element.addEventListener("mouseover", ({ target }) => {
+    const entry = (target as Element).closest?.(".tv-cell, .tv-num");
+    const group = entry?.closest<SVGElement>("[data-value], [data-total]");
+    const alike = entry?.matches(".tv-cell") ? ".tv-cell" : ".tv-in";
+    const position = group ? [...group.querySelectorAll(alike)].indexOf(entry as Element) : -1;
+    const { value, total } = group?.dataset ?? {};
+    const what = value === undefined ? "gradient" : "value";
+    point(context, element, position < 0 ? null : { node: Number(value ?? total), what, position });
+  });
+
+  element.addEventListener("mouseleave", () => point(context, element, null));
+
   element.addEventListener("focusin", (event) => {
     if (crumbs.contains(event.target as Node)) return; // it is about what had the focus before
     pointed = idOf(event.target);
@@ -288,9 +302,19 @@ export function graph(context: Context): GraphPane {
     list();
   });
 
-  /** To an operand of a node, or to a node that takes it. */
+  let family: number[] = []; // the operands or the takers among which somebody walks
+  const operands = (id = -1) => [...new Set(rec.header.nodes[id]?.inputs)];
+  /** To the first operand of a node, or to the first node that takes it. */
   const neighbour = (id: number, back: boolean) => {
-    const to = back ? rec.header.nodes[id]?.inputs[0] : tree.takers(id)[0];
+    const found = back ? operands(id) : [...new Set(tree.takers(id, Infinity))];
+    if (found[0] === undefined) return;
+    family = found;
+    rove(found[0], true);
+  };
+  /** To the operand, or the taker, beside this one, and round. */
+  const sibling = (id: number, by: 1 | -1) => {
+    if (!family.includes(id)) family = operands(tree.takers(id, Infinity)[0]);
+    const to = family.at((family.indexOf(id) + by) % family.length);
     if (to !== undefined) rove(to, true);
   };
   const key = (event: KeyboardEvent): boolean => {
@@ -316,8 +340,14 @@ export function graph(context: Context): GraphPane {
         return true;
       case "[":
       case "]":
-        neighbour(at < 0 ? id : at, event.key === "[");
+      case ",":
+      case ".": {
+        // In a closed group the node that somebody went to, not the first one.
+        const here = document.activeElement === picture.of(roving) ? roving : at < 0 ? id : at;
+        if ("[]".includes(event.key)) neighbour(here, event.key === "[");
+        else sibling(here, event.key === "." ? 1 : -1);
         return true;
+      }
       case "+":
       case "-": {
         const found = event.key === "+" ? (group ?? closedAround(id)) : openAround(id);

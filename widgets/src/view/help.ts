@@ -9,6 +9,7 @@ const KEYS: [string, string][] = [
   ["↑ ↓", "from node to node, while one has the focus"],
   ["Enter, click", "show a node in the inspector, open a scope or a fold"],
   ["[ ]", "to an operand of the node, to an op that takes it"],
+  [", .", "to the operand or the op beside that one, in order"],
   ["+ −", "open and close the scope around the node"],
   ["o, Shift + O", "step over the scope, on and back"],
   ["u, Shift + U", "on and back to a step of the node"],

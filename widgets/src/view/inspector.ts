@@ -93,7 +93,7 @@ export function inspector(context: Context): Pane {
       case "Node":
         return [memory.warned ? null : alarm(context, () => open("Findings")), ...nodePane(context, id)];
       case "Shares":
-        return [heading(context, id), ledger(context, id, ALL), ...sent(context, id)];
+        return [heading(context, id), ledger(context, id, ALL), entryBox(context, id), ...sent(context, id)];
       case "Saved values":
         return [heading(context, id), savedPane(context)];
       case "Check":

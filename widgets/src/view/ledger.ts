@@ -5,6 +5,8 @@ import { h, s, type Child, Virtual } from "../virtual";
 import type { Context } from "./context";
 import { brief } from "./cells";
 import { shareButton } from "./changes";
+import { edit, entries, keyOf } from "./entries";
+import { look } from "./entry";
 import { ruleOf, wrapped } from "./formula";
 
 const WIDTH = 84;
@@ -88,7 +90,7 @@ export function ledger(context: Context, id: number, most = FEW): Virtual {
         {},
         gate?.word ? `${gate.op} ${gate.word}` : (gate?.op ?? ""),
         ...notes(long ? [] : rule, summed, now || past),
-        (most > FEW || now) && shareButton(context, share, shortTitle(rec, consumer, 12)),
+        ...(most > FEW || now ? buttons(context, id, share) : []),
       ),
       h(
         "td",
@@ -131,7 +133,46 @@ export function ledger(context: Context, id: number, most = FEW): Virtual {
           h("span", {}, whole ? "all shares are in" : `so far; ${list.length - so.shares} to come`),
         )
       : null;
-  return h("section", { class: "tv-ledger-box" }, title, h("div", { class: "tv-scroll" }, table), sum);
+  return h(
+    "section",
+    { class: "tv-ledger-box" },
+    title,
+    h("div", { class: "tv-scroll" }, table),
+    sum,
+    entriesOf(context, id, list),
+  );
+}
+
+/** To zero and back, and a way to the entries of a share. */
+function buttons(context: Context, id: number, share: number): Child[] {
+  const { rec, session } = context;
+  const name = shortTitle(rec, rec.share.consumer[share] ?? -1, 12);
+  const open = (event: Event) => {
+    const root = (event.currentTarget as Element).closest(".tensorviz");
+    const pick = { node: id, what: share, position: 0 };
+    session.memory.pick = pick;
+    session.again();
+    const cell = root?.querySelector<HTMLElement>(`[data-cell="${keyOf(pick)}"]`);
+    cell?.focus();
+    if (cell && rec.array(rec.share.value[share] ?? -1)?.size === 1) edit(context, cell, pick);
+  };
+  const given = {
+    class: "tv-quiet tv-small",
+    "aria-label": `change: share from ${name}`,
+    onclick: open,
+  };
+  const zero = shareButton(context, share, name);
+  return zero ? [zero, " ", h("button", given, "change…")] : [];
+}
+
+/** The share that is looked at, entry by entry. */
+function entriesOf(context: Context, id: number, list: readonly number[]): Virtual | null {
+  const { rec, session } = context;
+  const { node, what } = session.memory.pick ?? {};
+  if (node !== id || typeof what !== "number" || !list.includes(what)) return null;
+  const view = rec.array(rec.share.value[what] ?? -1);
+  const label = `share from ${shortTitle(rec, rec.share.consumer[what] ?? -1, 16)}`;
+  return view && h("section", { key: `share ${what}` }, entries(context, id, what, view, label, look(context, id)));
 }
 
 /** How long a text is. */

@@ -73,35 +73,37 @@ const seen = (shape: readonly number[], data: Float64Array): ArrayView => ({
   stats: counted(data),
 });
 
-/** A field for the index, and below it the part. `dress` is for parts that are here: its entries can be looked at one by one. */
+/** The part of an array that was asked for, or is offered first: its index, where it stands, and its numbers as far as they are here. */
+export function asked({ rec, session }: Context, view: ArrayView) {
+  const { index = firstPart(view.shape), reply } = session.memory.parts.get(nameOf(rec, view.index) ?? "") ?? {};
+  const { data } = view;
+  const came = reply && sent(reply);
+  const part = data || came ? partOf(index, view.shape) : null;
+  const taken = () => Float64Array.from(part?.positions ?? [], (i) => Number(data?.[i]));
+  const numbers = data ? part && seen(part.shape, taken()) : came;
+  return { index, reply, part, numbers };
+}
+
+/** A field for the index, and below it the part. `dress`: its entries can be looked at one by one. */
 export function slice(
   context: Context,
   kind: Kind,
   view: ArrayView,
   label: string,
-  dress?: (part: Part) => Dress,
+  dress?: (part: Part, numbers: ArrayView) => Dress,
 ): Virtual | null {
   const { rec, session } = context;
   const name = nameOf(rec, view.index);
   if (!name || !view.size || !(view.data || session.kernel.possible)) return null;
-  const { parts } = session.memory;
-  const { index, reply } = parts.get(name) ?? {}; // what was asked for stays, however often the pane is drawn
-  const now = index ?? firstPart(view.shape);
-  const { data } = view;
-  const here = data && partOf(now, view.shape);
+  const { parts } = session.memory; // what was asked for stays, however often the pane is drawn
+  const { index, reply, part, numbers } = asked(context, view);
   const show = async (at: Element) => {
     const index = at.closest(".tv-slice")?.querySelector("input")?.value ?? "";
-    const reply = data ? {} : await session.kernel.ask({ kind: "slice", name, index, changes: session.changes });
-    parts.set(name, { index, reply });
+    const wish = { kind: "slice", name, index, changes: session.changes } as const;
+    parts.set(name, view.data ? { index } : { index, reply: await session.kernel.ask(wish) });
     session.again();
   };
-  const part = here
-    ? seen(
-        here.shape,
-        Float64Array.from(here.positions, (i) => Number(data[i])),
-      )
-    : reply && !data && sent(reply);
-  const said = data ? `${now} is no index of shape ${written(view.shape)}` : reply?.error;
+  const said = view.data ? `${index} is no index of shape ${written(view.shape)}` : reply?.error;
   return h(
     "div",
     { class: "tv-slice", key: name },
@@ -110,7 +112,7 @@ export function slice(
       class: "tv-index",
       type: "text",
       spellcheck: "false",
-      value: now,
+      value: index,
       "aria-label": `Part of ${label} ${written(view.shape)}`,
       onkeydown(event: KeyboardEvent) {
         event.stopPropagation();
@@ -123,9 +125,9 @@ export function slice(
     h(
       "div",
       { "aria-live": "polite" },
-      part
-        ? array(rec, kind, part, `${label}${now}`, here ? dress?.(here) : undefined, part.size <= MOST)
-        : reply && h("p", { class: "tv-message" }, said ?? "The kernel sent nothing."),
+      numbers
+        ? array(rec, kind, numbers, `${label}${index}`, part ? dress?.(part, numbers) : undefined, numbers.size <= MOST)
+        : (view.data || reply) && h("p", { class: "tv-message" }, said ?? "The kernel sent nothing."),
     ),
   );
 }
