@@ -157,6 +157,25 @@ def test_any_entry_of_any_share_of_a_fork_is_changed_to_any_number(open_notebook
     expect(entry(stepper, "∂x[1]")).to_have_accessible_name("∂x[1] is 9")
 
 
+def test_a_trace_that_only_its_output_knows_of_is_changed_too(open_notebook):
+    code = """\
+import gc, tensorviz as tv
+def f():
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    return (x * x).sum().backward()
+display(f())
+found = gc.collect()
+"""
+    book = open_notebook([code])
+    book.run_all()
+    stepper = book.debugger()
+    expect(stepper.locator(".tv-link")).to_have_text("live")
+    stepper.get_by_role("button", name="Last step").click()
+    select(stepper, "leaf x (2,)")
+    change(stepper, "x[1]", "5")
+    expect(entry(stepper, "∂x[1]")).to_have_accessible_name("∂x[1] is 10")
+
+
 def test_two_frames_of_one_record_are_changed_apart(open_notebook):
     book = open_notebook([CELL + "trace.show()", "trace.show()"])
     book.run_all()
