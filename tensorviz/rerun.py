@@ -13,7 +13,8 @@ from tensorviz.arguments import mapping, shown
 from tensorviz.engine.node import NO_PARAMS, Node
 from tensorviz.engine.node import node as engine_node
 from tensorviz.engine.op import REGISTRY
-from tensorviz.engine.record import optional_array, read_only, route
+from tensorviz.engine.record import optional_array, read_only
+from tensorviz.engine.routes import route
 from tensorviz.engine.sweep import fit
 from tensorviz.engine.unbroadcast import grown_axes, unbroadcast
 from tensorviz.errors import ReplayError, ShapeError

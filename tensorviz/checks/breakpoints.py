@@ -20,7 +20,8 @@ from tensorviz.checks.subject import Subject, title
 from tensorviz.engine.graph import local
 from tensorviz.engine.node import Node
 from tensorviz.engine.op import REGISTRY
-from tensorviz.engine.record import Pass, route
+from tensorviz.engine.record import Pass
+from tensorviz.engine.routes import route
 from tensorviz.engine.sweep import fit
 from tensorviz.errors import Breakpoint, BreakpointError, NodeLookupError, OptionError
 from tensorviz.trace import Share, Step, Trace, TraceNode, sum_axes

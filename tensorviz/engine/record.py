@@ -1,16 +1,11 @@
-"""From the engine's nodes to a frozen Trace, and from code positions to source lines; done at the first look, not during the pass. Knows no op."""
+"""From the engine's nodes to a frozen Trace; done at the first look, not during the pass. Knows no op."""
 
 from __future__ import annotations
 
-import ast
-import inspect
-import linecache
-import re
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from operator import attrgetter
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -18,8 +13,12 @@ import numpy as np
 from tensorviz.engine import exits
 from tensorviz.engine.cuts import Cut
 from tensorviz.engine.graph import Again, same_bits, written_to
+from tensorviz.engine.names import names_in as names_in
+from tensorviz.engine.names import names_of
 from tensorviz.engine.node import Node, new_uid
-from tensorviz.engine.op import Op, defaults_of
+from tensorviz.engine.op import Op
+from tensorviz.engine.places import locate, source_of, texts_of
+from tensorviz.engine.routes import route
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import grown_axes, unbroadcast
 from tensorviz.trace import Array, NodeKind, Share, Source, Step, TraceData, TraceNode, seal, uncollected, unsealed
@@ -77,7 +76,7 @@ class Pass:
 
     def _build(self) -> TraceData:
         nodes, ids = self.order()
-        names = _names(nodes, self.names, self.number)
+        names = names_of(nodes, self.names, self.number)
         values = [read_only(n.value) for n in nodes]
         received: list[list[Share]] = [[] for _ in nodes]
         totals: dict[int, Any] = {}
@@ -154,7 +153,7 @@ class Pass:
             steps=tuple(steps),
             roots=tuple(ids[r] for r in self.roots),
             complete=self.complete,
-            sources=_sources(nodes, built),
+            sources=texts_of(nodes, built),
         )
 
     def _read_out(self, node: Node) -> tuple[str, ...]:
@@ -399,309 +398,3 @@ def read_only(value: Any) -> Array:
 
 def optional_array(value: Any) -> Array | None:
     return None if value is None else read_only(value)
-
-
-def route(node: Node, slot: int) -> Array | None:
-    """The weights with which an op that selects passes a gradient to the elements of an operand; None for other ops."""
-    op = node.op
-    if op is None or not op.routes:
-        return None
-    rule = op.routes[0 if op.variadic else slot]
-    if rule is None:
-        return None
-    arguments = [fetch(op, node, slot, name) for name in inspect.signature(rule).parameters]
-    weights, shape = np.asarray(rule(*arguments), dtype=float), np.shape(node.inputs[slot].value)
-    if weights.shape != shape and op.broadcasts:
-        # an element that forward used k times: the part of its uses in which it was chosen
-        weights = np.broadcast_to(weights, np.shape(node.value))
-        axes = grown_axes(weights.shape, shape)
-        used = np.prod([weights.shape[i] for i in axes]) if weights.size else 1
-        weights = unbroadcast(weights, shape) / used
-    return np.array(np.broadcast_to(weights, shape), order="C")
-
-
-def fetch(op: Op, node: Node, slot: int, name: str) -> Any:
-    """What a rule's parameter of that name stands for at a node."""
-    if name == "out":
-        return node.value
-    if name == "slot":
-        return slot
-    if name == "inputs":
-        return tuple(n.value for n in node.inputs)
-    if name == "shapes":
-        return tuple(np.shape(n.value) for n in node.inputs)
-    if name in op.extras:
-        return node.extras[op.extras.index(name)]
-    if name in op.slots:
-        i = op.slots.index(name)
-        return node.inputs[i].value if i < len(node.inputs) else None
-    if name.endswith("_shape") and name.removesuffix("_shape") in op.slots:
-        return np.shape(node.inputs[op.slots.index(name.removesuffix("_shape"))].value)
-    return node.params[name] if name in node.params else defaults_of(op)[name]
-
-
-# ---- names --------------------------------------------------------------------------------------------------
-
-_IPYTHON = frozenset(["In", "Out", "exit", "quit", "get_ipython", "open"])
-
-
-_OTHER: set[type] = {type(None), bool, int, float, str, tuple, list, dict}
-"""Types of variables that are neither Tensors nor arrays, as far as they were met: a pass looks at every variable of its caller."""
-
-
-_FEW = 12
-"""Variables up to which looking at each is as quick as asking whether it is worth it."""
-
-
-def names_in(frame: FrameType | None) -> dict[int, str]:
-    """The names that the user's frame has for Tensors and arrays: first the locals, then the globals. Keys are uids of Tensors and, negative, ids of arrays."""
-    found: dict[int, str] = {}
-    if frame is None:
-        return found
-    inner, outer = frame.f_locals, frame.f_globals
-    _note(inner, found)
-    if outer is not inner:
-        _note(outer, found)
-    _forget(frame, inner)
-    return found
-
-
-def _note(space: dict[str, Any], found: dict[int, str]) -> None:
-    other = _OTHER
-    if len(space) > _FEW and other.issuperset(map(type, list(space.values()))):
-        return  # most modules hold no Tensor at all
-    for name, value in space.copy().items():
-        kind = type(value)
-        if kind in other:
-            continue
-        if kind is Tensor or kind is np.ndarray or issubclass(kind, Tensor):
-            if name[:1] in "_@":  # private, or put there by a tool that rewrites code, as pytest does with what is asserted
-                continue
-            if kind is np.ndarray:
-                found.setdefault(-id(value), name)
-            elif name not in _IPYTHON:
-                found.setdefault(value._current().uid, name)
-        elif len(other) < 10_000:
-            other.add(kind)
-
-
-_SNAPSHOTS = sys.version_info < (3, 13)
-"""Before Python 3.13, ``f_locals`` of a function is a copy that the frame keeps."""
-
-
-def _forget(frame: FrameType, copied: Any) -> None:
-    """Empty the copy of a function's locals that reading them left in its frame: it would keep a graph alive whose names are gone."""
-    if not (_SNAPSHOTS and frame.f_code.co_flags & inspect.CO_OPTIMIZED) or sys.gettrace() is not None:
-        return
-    # one reference each: the frame, names_in, this function, the call that counts; more: the user asked for locals() and holds it
-    if sys.getrefcount(copied) <= 4:
-        copied.clear()
-
-
-def _names(nodes: Sequence[Node], called: dict[int, str], number: int) -> dict[int, str]:
-    """A name per position: ``name=``, else the caller's variable, else a parameter's place in its module, else the target of the assignment in the node's own line."""
-    names: dict[int, str] = {}
-    for i, node in enumerate(nodes):
-        given = node.name_at(number)
-        if given is not None:
-            names[i] = given
-        elif node.uid in called:
-            names[i] = called[node.uid]
-        elif node.rare is not None and node.rare.original is not None and -id(node.rare.original) in called:
-            names[i] = called[-id(node.rare.original)]
-        elif node.rare is not None and node.rare.path:
-            names[i] = node.rare.path
-        elif node.code is not None and (node.op is not None or node.needs_grad or node.tracked or node.params):
-            target = _assigned(_Identity(node.code), node.lasti)
-            # several nodes made by one expression (a function of ours): the last of them is what the name means
-            after = nodes[i + 1] if i + 1 < len(nodes) else None
-            inner = (
-                after is not None
-                and after.code is node.code
-                and after.lasti == node.lasti
-                and (after.op is not node.op or _goes_on(node.scope, after.scope))
-            )
-            if target is not None and not inner:
-                names[i] = target
-    return names
-
-
-_PART = re.compile(r"(\d+)\.\w+")
-"""A module that stands in a row of them, as ``nn.Sequential`` names its scope: ``0.Linear``."""
-
-
-def _goes_on(scope: str, later: str) -> bool:
-    """Whether ``later`` is a module further on in the same row: one call runs them all, so the name is that of the last.
-
-    >>> _goes_on("net/0.Linear", "net/1.Linear"), _goes_on("net/1.Linear", "net/0.Linear"), _goes_on("layer0", "layer1")
-    (True, False, False)
-    """
-    for a, b in zip(scope.split("/"), later.split("/"), strict=False):
-        if a != b:
-            first, second = _PART.fullmatch(a), _PART.fullmatch(b)
-            return first is not None and second is not None and int(first[1]) < int(second[1])
-    return False
-
-
-@lru_cache(maxsize=64)
-def _assignments(text: str) -> dict[tuple[int, int, int, int], str]:
-    """For every assignment to a plain name in a source text: the position of its right side, and the name."""
-    found: dict[tuple[int, int, int, int], str] = {}
-    try:
-        tree = ast.parse(_without_magics(text))
-    except (SyntaxError, ValueError, RecursionError):
-        return found
-    for statement in ast.walk(tree):
-        for target, value in _bindings(statement):
-            if isinstance(target, ast.Name):
-                found.setdefault((value.lineno, value.end_lineno, value.col_offset, value.end_col_offset), target.id)
-    return found
-
-
-def _bindings(statement: Any) -> Iterator[tuple[Any, Any]]:
-    """Each target of an assignment with what is bound to it; ``p, q = x, y`` binds twice."""
-    if isinstance(statement, ast.Assign):
-        value = statement.value
-        for target in statement.targets:
-            if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List) and len(target.elts) == len(value.elts):
-                yield from zip(target.elts, value.elts, strict=True)
-            else:
-                yield target, value
-    elif isinstance(statement, ast.AnnAssign | ast.NamedExpr) and statement.value is not None:
-        yield statement.target, statement.value
-    elif isinstance(statement, ast.AugAssign):
-        yield statement.target, statement
-
-
-def _without_magics(text: str) -> str:
-    """IPython's magic lines as comments of the same length, so that positions stay right."""
-    return "\n".join("#" + line[1:] if line.lstrip()[:1] in ("%", "!") else line for line in text.split("\n"))
-
-
-@lru_cache(maxsize=65536)
-def _assigned(key: _Identity, lasti: int) -> str | None:
-    place = _position(key.code, lasti)
-    if place is None or place[2] < 0:
-        return None
-    name = _assignments("".join(linecache.getlines(key.code.co_filename))).get(place)
-    return None if name is None or name.startswith("_") else name
-
-
-# ---- source lines -------------------------------------------------------------------------------------------
-
-
-def _position(code: CodeType, lasti: int) -> tuple[int, int, int, int] | None:
-    """Line, end line, column and end column (in bytes) of the instruction at ``lasti``."""
-    table = _table(_Identity(code))
-    if not 0 <= lasti // 2 < len(table):
-        return None
-    line, end, column, end_column = table[lasti // 2]
-    if line is None:
-        return None
-    return line, end or line, -1 if column is None else column, -1 if end_column is None else end_column
-
-
-class _Identity:
-    """A code object compared by identity: comparing two by value walks all of their constants."""
-
-    __slots__ = ("code",)
-
-    def __init__(self, code: CodeType) -> None:
-        self.code = code
-
-    def __hash__(self) -> int:
-        return id(self.code)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identity) and other.code is self.code
-
-
-_Positions = list[tuple[int | None, int | None, int | None, int | None]]
-
-
-@lru_cache(maxsize=512)
-def _table(key: _Identity) -> _Positions:
-    table = list(key.code.co_positions())
-    by = _dedent(table, linecache.getlines(key.code.co_filename))
-    if not by:
-        return table
-    return [
-        (line, end, None if column is None else column + by, None if end_column is None else end_column + by)
-        for line, end, column, end_column in table
-    ]
-
-
-def _dedent(table: _Positions, lines: Sequence[str]) -> int:
-    """By how many columns a text stood further left when it was compiled than it does in its file, as marimo's cells do.
-
-    The first statement tells: nothing of it can begin within its line's indentation.
-    """
-    placed = [(line, column) for line, _, column, end_column in table if line and column is not None and column != end_column]
-    first = min((line for line, _ in placed), default=0)
-    if not 0 < first <= len(lines):
-        return 0
-    text = lines[first - 1]
-    return max(0, len(text) - len(text.lstrip()) - min(column for line, column in placed if line == first))
-
-
-def source_of(node: Node) -> Source | None:
-    """Where a node was made."""
-    return locate(node.code, node.lasti)
-
-
-def locate(code: CodeType | None, lasti: int) -> Source | None:
-    """The source line and expression of an instruction."""
-    return None if code is None else _locate(_Identity(code), lasti)
-
-
-@lru_cache(maxsize=65536)
-def _locate(key: _Identity, lasti: int) -> Source | None:
-    code = key.code
-    place = _position(code, lasti)
-    if place is None:
-        return None
-    line, end, column, end_column = place
-    lines = linecache.getlines(code.co_filename)
-    picked = [text.rstrip("\n") for text in lines[line - 1 : end]]
-    if picked and column >= 0:
-        column, end_column = _characters(picked[0], column), _characters(picked[-1], end_column)
-    return Source(
-        file=file_title(code.co_filename),
-        line=line,
-        function=code.co_qualname,
-        code="\n".join(picked),
-        end_line=end,
-        column=column,
-        end_column=end_column,
-    )
-
-
-def _characters(text: str, offset: int) -> int:
-    """A column counted in UTF-8 bytes as one counted in characters."""
-    return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))
-
-
-def file_title(filename: str) -> str:
-    """The file as the user knows it: a notebook's cell by its number."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    if shell is not None:
-        known = getattr(shell.compile, "format_code_name", lambda _: None)(filename)
-        if known:
-            return f"cell [{known[1].removeprefix('In[').removesuffix(']')}]"
-    return filename
-
-
-_LONGEST = 100_000
-"""Characters of one source text that a record keeps; a longer file is left out (its nodes still carry their own lines)."""
-
-
-def _sources(nodes: Sequence[Node], built: Sequence[TraceNode]) -> dict[str, str]:
-    """The whole text of every file or cell that made a node, by the file's title."""
-    texts: dict[str, str] = {}
-    for node, made in zip(nodes, built, strict=True):
-        if node.code is not None and made.source is not None and made.source.file not in texts:
-            text = "".join(linecache.getlines(node.code.co_filename))
-            if 0 < len(text) <= _LONGEST:
-                texts[made.source.file] = text
-    return texts

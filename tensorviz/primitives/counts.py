@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.graph import user_frame
+from tensorviz.engine.names import names_in
 from tensorviz.engine.node import Node
-from tensorviz.engine.record import Pass, everything, names_in
+from tensorviz.engine.record import Pass, everything
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import GraphError, RecordError
 from tensorviz.primitives.kinds import ELEMENTWISE, is_primitive

@@ -13,9 +13,9 @@ from tensorviz.arguments import shown
 from tensorviz.engine import tensor as tensors
 from tensorviz.engine.graph import frozen, leaf, user_frame
 from tensorviz.engine.mode import enable_grad, scope
+from tensorviz.engine.names import names_in
 from tensorviz.engine.node import Node
 from tensorviz.engine.op import forward_of
-from tensorviz.engine.record import names_in
 from tensorviz.engine.seeds import seed_numbers
 from tensorviz.engine.stale import refuse_stale
 from tensorviz.engine.sweep import describe, reachable

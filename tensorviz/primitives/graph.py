@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.node import Node
-from tensorviz.engine.record import Pass, source_of
+from tensorviz.engine.places import source_of
+from tensorviz.engine.record import Pass
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import NodeLookupError
 from tensorviz.primitives.captions import told, within

@@ -1,0 +1,163 @@
+"""What the user calls the values of a graph: the variables of the frame that starts a pass, and the targets of assignments. Knows no op."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from tensorviz.engine.node import Node
+from tensorviz.engine.places import Identity, position_of
+from tensorviz.engine.tensor import Tensor
+
+_IPYTHON = frozenset(["In", "Out", "exit", "quit", "get_ipython", "open"])
+
+
+_OTHER: set[type] = {type(None), bool, int, float, str, tuple, list, dict}
+"""Types of variables that are neither Tensors nor arrays, as far as they were met: a pass looks at every variable of its caller."""
+
+
+_FEW = 12
+"""Variables up to which looking at each is as quick as asking whether it is worth it."""
+
+
+def names_in(frame: FrameType | None) -> dict[int, str]:
+    """The names that the user's frame has for Tensors and arrays: first the locals, then the globals. Keys are uids of Tensors and, negative, ids of arrays."""
+    found: dict[int, str] = {}
+    if frame is None:
+        return found
+    inner, outer = frame.f_locals, frame.f_globals
+    _note(inner, found)
+    if outer is not inner:
+        _note(outer, found)
+    _forget(frame, inner)
+    return found
+
+
+def _note(space: dict[str, Any], found: dict[int, str]) -> None:
+    other = _OTHER
+    if len(space) > _FEW and other.issuperset(map(type, list(space.values()))):
+        return  # most modules hold no Tensor at all
+    for name, value in space.copy().items():
+        kind = type(value)
+        if kind in other:
+            continue
+        if kind is Tensor or kind is np.ndarray or issubclass(kind, Tensor):
+            if name[:1] in "_@":  # private, or put there by a tool that rewrites code, as pytest does with what is asserted
+                continue
+            if kind is np.ndarray:
+                found.setdefault(-id(value), name)
+            elif name not in _IPYTHON:
+                found.setdefault(value._current().uid, name)
+        elif len(other) < 10_000:
+            other.add(kind)
+
+
+_SNAPSHOTS = sys.version_info < (3, 13)
+"""Before Python 3.13, ``f_locals`` of a function is a copy that the frame keeps."""
+
+
+def _forget(frame: FrameType, copied: Any) -> None:
+    """Empty the copy of a function's locals that reading them left in its frame: it would keep a graph alive whose names are gone."""
+    if not (_SNAPSHOTS and frame.f_code.co_flags & inspect.CO_OPTIMIZED) or sys.gettrace() is not None:
+        return
+    # one reference each: the frame, names_in, this function, the call that counts; more: the user asked for locals() and holds it
+    if sys.getrefcount(copied) <= 4:
+        copied.clear()
+
+
+def names_of(nodes: Sequence[Node], called: dict[int, str], number: int) -> dict[int, str]:
+    """A name per position: ``name=``, else the caller's variable, else a parameter's place in its module, else the target of the assignment in the node's own line."""
+    names: dict[int, str] = {}
+    for i, node in enumerate(nodes):
+        given = node.name_at(number)
+        if given is not None:
+            names[i] = given
+        elif node.uid in called:
+            names[i] = called[node.uid]
+        elif node.rare is not None and node.rare.original is not None and -id(node.rare.original) in called:
+            names[i] = called[-id(node.rare.original)]
+        elif node.rare is not None and node.rare.path:
+            names[i] = node.rare.path
+        elif node.code is not None and (node.op is not None or node.needs_grad or node.tracked or node.params):
+            target = _assigned(Identity(node.code), node.lasti)
+            # several nodes made by one expression (a function of ours): the last of them is what the name means
+            after = nodes[i + 1] if i + 1 < len(nodes) else None
+            inner = (
+                after is not None
+                and after.code is node.code
+                and after.lasti == node.lasti
+                and (after.op is not node.op or _goes_on(node.scope, after.scope))
+            )
+            if target is not None and not inner:
+                names[i] = target
+    return names
+
+
+_PART = re.compile(r"(\d+)\.\w+")
+"""A module that stands in a row of them, as ``nn.Sequential`` names its scope: ``0.Linear``."""
+
+
+def _goes_on(scope: str, later: str) -> bool:
+    """Whether ``later`` is a module further on in the same row: one call runs them all, so the name is that of the last.
+
+    >>> _goes_on("net/0.Linear", "net/1.Linear"), _goes_on("net/1.Linear", "net/0.Linear"), _goes_on("layer0", "layer1")
+    (True, False, False)
+    """
+    for a, b in zip(scope.split("/"), later.split("/"), strict=False):
+        if a != b:
+            first, second = _PART.fullmatch(a), _PART.fullmatch(b)
+            return first is not None and second is not None and int(first[1]) < int(second[1])
+    return False
+
+
+@lru_cache(maxsize=64)
+def _assignments(text: str) -> dict[tuple[int, int, int, int], str]:
+    """For every assignment to a plain name in a source text: the position of its right side, and the name."""
+    found: dict[tuple[int, int, int, int], str] = {}
+    try:
+        tree = ast.parse(_without_magics(text))
+    except (SyntaxError, ValueError, RecursionError):
+        return found
+    for statement in ast.walk(tree):
+        for target, value in _bindings(statement):
+            if isinstance(target, ast.Name):
+                found.setdefault((value.lineno, value.end_lineno, value.col_offset, value.end_col_offset), target.id)
+    return found
+
+
+def _bindings(statement: Any) -> Iterator[tuple[Any, Any]]:
+    """Each target of an assignment with what is bound to it; ``p, q = x, y`` binds twice."""
+    if isinstance(statement, ast.Assign):
+        value = statement.value
+        for target in statement.targets:
+            if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List) and len(target.elts) == len(value.elts):
+                yield from zip(target.elts, value.elts, strict=True)
+            else:
+                yield target, value
+    elif isinstance(statement, ast.AnnAssign | ast.NamedExpr) and statement.value is not None:
+        yield statement.target, statement.value
+    elif isinstance(statement, ast.AugAssign):
+        yield statement.target, statement
+
+
+def _without_magics(text: str) -> str:
+    """IPython's magic lines as comments of the same length, so that positions stay right."""
+    return "\n".join("#" + line[1:] if line.lstrip()[:1] in ("%", "!") else line for line in text.split("\n"))
+
+
+@lru_cache(maxsize=65536)
+def _assigned(key: Identity, lasti: int) -> str | None:
+    place = position_of(key.code, lasti)
+    if place is None or place[2] < 0:
+        return None
+    name = _assignments("".join(linecache.getlines(key.code.co_filename))).get(place)
+    return None if name is None or name.startswith("_") else name

@@ -1,0 +1,129 @@
+"""From an instruction of the user's code to its line and expression; looked up when somebody asks, not during the pass. Knows no op."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Sequence
+from functools import lru_cache
+from types import CodeType
+
+from tensorviz.engine.node import Node
+from tensorviz.trace import Source, TraceNode
+
+
+def position_of(code: CodeType, lasti: int) -> tuple[int, int, int, int] | None:
+    """Line, end line, column and end column (in bytes) of the instruction at ``lasti``."""
+    table = _table(Identity(code))
+    if not 0 <= lasti // 2 < len(table):
+        return None
+    line, end, column, end_column = table[lasti // 2]
+    if line is None:
+        return None
+    return line, end or line, -1 if column is None else column, -1 if end_column is None else end_column
+
+
+class Identity:
+    """A code object compared by identity: comparing two by value walks all of their constants."""
+
+    __slots__ = ("code",)
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+
+    def __hash__(self) -> int:
+        return id(self.code)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and other.code is self.code
+
+
+_Positions = list[tuple[int | None, int | None, int | None, int | None]]
+
+
+@lru_cache(maxsize=512)
+def _table(key: Identity) -> _Positions:
+    table = list(key.code.co_positions())
+    by = _dedent(table, linecache.getlines(key.code.co_filename))
+    if not by:
+        return table
+    return [
+        (line, end, None if column is None else column + by, None if end_column is None else end_column + by)
+        for line, end, column, end_column in table
+    ]
+
+
+def _dedent(table: _Positions, lines: Sequence[str]) -> int:
+    """By how many columns a text stood further left when it was compiled than it does in its file, as marimo's cells do.
+
+    The first statement tells: nothing of it can begin within its line's indentation.
+    """
+    placed = [(line, column) for line, _, column, end_column in table if line and column is not None and column != end_column]
+    first = min((line for line, _ in placed), default=0)
+    if not 0 < first <= len(lines):
+        return 0
+    text = lines[first - 1]
+    return max(0, len(text) - len(text.lstrip()) - min(column for line, column in placed if line == first))
+
+
+def source_of(node: Node) -> Source | None:
+    """Where a node was made."""
+    return locate(node.code, node.lasti)
+
+
+def locate(code: CodeType | None, lasti: int) -> Source | None:
+    """The source line and expression of an instruction."""
+    return None if code is None else _locate(Identity(code), lasti)
+
+
+@lru_cache(maxsize=65536)
+def _locate(key: Identity, lasti: int) -> Source | None:
+    code = key.code
+    place = position_of(code, lasti)
+    if place is None:
+        return None
+    line, end, column, end_column = place
+    lines = linecache.getlines(code.co_filename)
+    picked = [text.rstrip("\n") for text in lines[line - 1 : end]]
+    if picked and column >= 0:
+        column, end_column = _characters(picked[0], column), _characters(picked[-1], end_column)
+    return Source(
+        file=file_title(code.co_filename),
+        line=line,
+        function=code.co_qualname,
+        code="\n".join(picked),
+        end_line=end,
+        column=column,
+        end_column=end_column,
+    )
+
+
+def _characters(text: str, offset: int) -> int:
+    """A column counted in UTF-8 bytes as one counted in characters."""
+    return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))
+
+
+def file_title(filename: str) -> str:
+    """The file as the user knows it: a notebook's cell by its number."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is not None:
+        known = getattr(shell.compile, "format_code_name", lambda _: None)(filename)
+        if known:
+            return f"cell [{known[1].removeprefix('In[').removesuffix(']')}]"
+    return filename
+
+
+_LONGEST = 100_000
+"""Characters of one source text that a record keeps; a longer file is left out (its nodes still carry their own lines)."""
+
+
+def texts_of(nodes: Sequence[Node], built: Sequence[TraceNode]) -> dict[str, str]:
+    """The whole text of every file or cell that made a node, by the file's title."""
+    texts: dict[str, str] = {}
+    for node, made in zip(nodes, built, strict=True):
+        if node.code is not None and made.source is not None and made.source.file not in texts:
+            text = "".join(linecache.getlines(node.code.co_filename))
+            if 0 < len(text) <= _LONGEST:
+                texts[made.source.file] = text
+    return texts
