@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorviz.arguments import shown
-from tensorviz.engine import aliases, cuts, exits, protocols
+from tensorviz.engine import aliases, cuts, cycles, exits, protocols
 from tensorviz.engine.graph import check_dtype, frozen, leaf, same_bits, user_frame, weak
 from tensorviz.engine.mode import is_grad_enabled
 from tensorviz.engine.node import UNSETTLED, Changed, Node, new_uid, set_node_class, twin
@@ -117,7 +117,8 @@ class Tensor(Node):
         """Before an in-place op: raise where it cannot put its result in this Tensor's place; where this is a node itself, have a twin be that.
 
         The result is computed from the old node, and must not keep the Tensor that stands for it: nothing would ever be freed without
-        the cyclic collector. Only if something was computed from the node before does it have to stay the same object, and the collector is needed.
+        the cyclic collector. Only if something was computed from the node before does it have to stay the same object, and the collector is needed
+        (see :mod:`tensorviz.engine.cycles`).
         """
         self._refuse_change(op)
         if self.now is None and not self.used:
@@ -385,6 +386,8 @@ class Tensor(Node):
             node.more().owner = weak(self)
         old.more().changed = Changed(by, uid, node.code, node.lasti)
         changes.any = True
+        if self.used:
+            cycles.grown(old, node)
         self._become(node)
 
     def copy_(self, other: Any) -> Tensor:
@@ -572,6 +575,7 @@ def handle(node: Node) -> Tensor:
     made = Tensor()
     made.now = node
     made.own = None
+    made.used = False
     node.used = True
     return made
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import re
+import weakref
 
 import numpy as np
 import pytest
 
 import tensorviz as tv
+from tensorviz.engine import cycles
 from tensorviz.errors import DTypeError, InPlaceError, ShapeError
 
 
@@ -253,3 +256,48 @@ def test_what_was_cut_off_and_what_was_differentiated_outlive_a_change_of_the_re
         return (t * t).sum()
 
     assert tv.grad(f)(x * 1.0).tolist() == [4.0, 6.0]
+
+
+@pytest.fixture
+def small_cycles(monkeypatch):
+    """Cycles may hold a megabyte, and the collector does nothing by itself."""
+    monkeypatch.setattr(cycles, "LEAST", 1_000_000)
+    monkeypatch.setattr(cycles.held, "limit", 1_000_000)
+    monkeypatch.setattr(cycles.held, "bytes", 0)
+    thresholds = gc.get_threshold()
+    gc.set_threshold(0)
+    yield
+    gc.set_threshold(*thresholds)
+
+
+def used_and_changed():
+    h = tv.tensor(np.ones(12_500), requires_grad=True) * 1.0
+    h += np.tanh(h + 1.0)  # 100 kB each: the sum, its tanh, and what takes the place of h
+    return h
+
+
+def test_cycles_of_in_place_ops_are_collected_before_they_hold_much(small_cycles):
+    made = [weakref.ref(used_and_changed()) for _ in range(40)]
+    assert sum(h() is not None for h in made) <= 4
+
+
+def test_cycles_are_left_alone_where_the_user_has_turned_the_collector_off(small_cycles):
+    gc.disable()
+    try:
+        made = [weakref.ref(used_and_changed()) for _ in range(40)]
+        assert all(h() is not None for h in made)
+    finally:
+        gc.enable()
+        gc.collect()
+
+
+def test_while_all_that_was_changed_in_place_is_in_use_it_is_looked_for_ever_less_often(small_cycles):
+    kept, looks = [], []
+    gc.collect()
+    gc.callbacks.append(lambda phase, _: looks.append(phase))
+    try:
+        kept = [used_and_changed() for _ in range(200)]  # 60 MB
+    finally:
+        gc.callbacks.pop()
+    assert len(kept) == 200
+    assert 1 <= looks.count("start") <= 8
