@@ -27,7 +27,7 @@ class Parameter(Tensor):
     def __init__(self, data: Any, *, dtype: npt.DTypeLike | None = None, requires_grad: bool = True, name: str | None = None) -> None:
         node = tensor(data, dtype=dtype, requires_grad=True, name=name)._current()
         node.needs_grad = node.tracked = bool(requires_grad)
-        self.now, self.own = node, None
+        self.now, self.own, self.used = node, None, False
         rare = node.more()
         rare.owner, rare.path = weak(self), ""
 
