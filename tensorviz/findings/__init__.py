@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,6 +26,9 @@ Phase = Literal["forward", "backward"]
 
 __all__ = ["Finding", "find"]
 
+_LONGEST = 100
+"""Characters of the reason in the one line that a list shows of a finding."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -43,6 +47,13 @@ class Finding:
     def __str__(self) -> str:
         where = f"\n  at {self.source}" if self.source else ""
         return f"{self.kind} ({self.phase}, {self.op}): {self.why}{where}\n  {self.remedy}"
+
+    def __repr__(self) -> str:
+        """One line, for a list of findings is often the last value of a cell; ``print`` tells the whole."""
+        node = "" if self.node is None else f", node {self.node}"
+        where = f" at {self.source.file}:{self.source.line}" if self.source else ""
+        why = textwrap.shorten(self.why, _LONGEST, placeholder=" …")
+        return f"<Finding {self.kind} ({self.phase}, {self.op}{node}){where}: {why}>"
 
 
 def finding(kind: Kind, phase: Phase, node: TraceNode, why: str, remedy: str, source: Source | None = None) -> Finding:

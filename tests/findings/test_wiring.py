@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import weakref
 
 import numpy as np
@@ -295,3 +296,17 @@ def test_numbers_that_left_keep_no_graph_alive():
     assert float(h.sum()) != 0
     del h
     assert node() is None
+
+
+def test_a_finding_in_a_list_is_one_line_and_its_fields_and_equality_stay():
+    predicted = tv.tensor(np.arange(4.0).reshape(4, 1), requires_grad=True)
+    trace = ((predicted - (np.arange(4.0) + 1)) ** 2).mean().backward()
+    finding = trace.findings()[0]
+    line = repr(finding)
+    assert "\n" not in line and line.startswith(f"<Finding double-broadcast (forward, sub, node {finding.node}) at ")
+    assert f"test_wiring.py:{finding.source.line}: predicted has shape" in line
+    assert finding.why not in line and line.endswith(" …>")  # print tells the whole
+    assert finding.why in str(finding) and finding.remedy in str(finding)
+    assert dataclasses.replace(finding) == finding != dataclasses.replace(finding, why="else")
+    nowhere = dataclasses.replace(finding, node=None, source=None, why="two\nlines")
+    assert repr(nowhere) == "<Finding double-broadcast (forward, sub): two lines>"
