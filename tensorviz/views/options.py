@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from typing import Any
 
 from tensorviz.arguments import number, shown, whole
-from tensorviz.errors import DTypeError
+from tensorviz.errors import DTypeError, OptionTypeError
 
 
 def check_values(where: str, scale: Any = 1.0, max_nodes: Any = 1, title: Any = None, timeout: Any = 1.0) -> None:
@@ -18,7 +19,15 @@ def check_values(where: str, scale: Any = 1.0, max_nodes: Any = 1, title: Any = 
         raise DTypeError(f"{where}: title must be a str or None, not {shown(title)}")
 
 
+_LIKE = {"theme": "palette", "palette": "theme"}
+"""A page has a theme and a picture a palette, with the same words for both."""
+
+
 def refuse_unknown(function: str, unknown: Mapping[str, Any], options: tuple[str, ...]) -> None:
-    """``TypeError`` that names the option that does not exist and lists those that do."""
-    if unknown:
-        raise DTypeError(f"{function} has no option {', '.join(map(repr, unknown))}; it has {', '.join(options)}")
+    """``TypeError`` that names the option that does not exist, the one that was probably meant, and lists those that do."""
+    if not unknown:
+        return
+    name, value = next(iter(unknown.items()))
+    near = [_LIKE[name]] if _LIKE.get(name) in options else difflib.get_close_matches(name, options, 1)
+    meant = f" (did you mean {near[0]}={shown(value)}?)" if near else ""
+    raise OptionTypeError(f"{function} has no option {', '.join(map(repr, unknown))}{meant}; it has {', '.join(options)}")
