@@ -1,5 +1,5 @@
 /** What has happened after step k: the twin of `views/state.py`, precomputed so that a look-up costs nothing. Knows no DOM. */
-import { checkOf } from "./check";
+import { checkOf, type Row } from "./check";
 import type { Granularity } from "./state";
 import type { ArrayView, NodeEntry, Recording } from "./wire";
 
@@ -16,6 +16,8 @@ export interface Mark {
   readonly kind: MarkKind;
   readonly node: number;
   readonly label: string;
+  /** What the pointer is told where the label is a sign. */
+  readonly said?: string;
 }
 
 /** The steps of one rule: `pull` and what it sends. */
@@ -158,13 +160,21 @@ export class Steps {
   /** The marks of the check, again where more verdicts have arrived. */
   markChecks(): void {
     const others = this.marks.filter((m) => m.kind !== "check");
-    for (const [node, verdict] of checkOf(this.rec).worst) {
-      const total = this.totals[node]?.at(-1);
-      if (verdict === "mismatch" && total) others.push({ step: total.step, kind: "check", node, label: "≠" });
-    }
+    const { rules, gradients } = checkOf(this.rec);
+    const found = new Map<string, Mark>(); // one for a rule, however many operands it fails
+    const add = (rows: readonly Row[], of: string, at: (node: number) => number | undefined) => {
+      const node = rows.find((row) => row.verdict === "mismatch")?.node ?? -1;
+      const step = at(node);
+      if (step === undefined) return;
+      const said = `${of}${shortTitle(this.rec, node)}: mismatch`;
+      found.set(said + node, { step, kind: "check", node, label: "≠", said });
+    };
+    // A wrong rule is marked where it runs, a wrong gradient where it is complete.
+    for (const rows of rules.values()) add(rows, "the rule of ", (node) => (node < 0 ? undefined : this.ruled(node)));
+    for (const rows of gradients.values()) add(rows, "∂", (node) => this.totals[node]?.at(-1)?.step);
     // One by one: a long pass has more marks than a call takes arguments.
     this.marks.length = 0;
-    for (const mark of others.sort((a, b) => a.step - b.step)) this.marks.push(mark);
+    for (const mark of [...others, ...found.values()].sort((a, b) => a.step - b.step)) this.marks.push(mark);
   }
 
   /** One mark for each finding: where `.grad` is written for one about what it held, else where the rule of its node runs. */

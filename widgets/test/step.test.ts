@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { checkOf, type CheckMessage, type Row } from "../src/check";
 import { Steps } from "../src/step";
 import { bands, placed } from "../src/view/timeline";
 import type { Recording } from "../src/wire";
@@ -257,5 +258,46 @@ describe("the brackets under the track", () => {
   });
   it("stay those of the rules where there is none", () => {
     expect(bands(groups, () => "")).toEqual([]);
+  });
+});
+
+describe("the marks of a failed check", () => {
+  const row = { slot: 0, title: "t", index: "[0]", analytic: 2, numeric: 1, error: 0.5, reason: "" };
+  const columns = (rows: { node: number; scope: string }[]) => {
+    const whole = rows.map((r) => ({ ...row, verdict: "mismatch", ...r }));
+    const column = (name: keyof Row) => whole.map((r) => r[name]);
+    const names = [
+      "node",
+      "slot",
+      "scope",
+      "title",
+      "index",
+      "analytic",
+      "numeric",
+      "error",
+      "verdict",
+      "reason",
+    ] as const;
+    return Object.fromEntries(names.map((name) => [name, column(name)])) as unknown as NonNullable<
+      CheckMessage["rows"]
+    >;
+  };
+  const marked = (rows: { node: number; scope: string }[]) => {
+    const rec = recording("broadcast");
+    const steps = new Steps(rec);
+    checkOf(rec).hear({ state: "done", done: 1, total: 1, kind: "mismatch", rows: columns(rows) });
+    steps.markChecks();
+    return steps.marks.filter((m) => m.kind === "check").map((m) => [m.step, m.label, m.said]);
+  };
+
+  it("stand where the rule that is wrong runs, once a rule, and say which it is", () => {
+    const rec = recording("broadcast");
+    const pull = rec.kinds.findIndex((kind, k) => kind === "pull" && rec.stepNode[k] === 3);
+    const twice = [0, 1].map(() => ({ node: 3, scope: "local" }));
+    expect(marked(twice)).toEqual([[pull, "≠", "the rule of (X + b) ** 2: mismatch"]]);
+  });
+
+  it("stand where a wrong gradient is complete, which is not where its rule runs", () => {
+    expect(marked([{ node: 1, scope: "global" }])).toEqual([[8, "≠", "∂b: mismatch"]]);
   });
 });

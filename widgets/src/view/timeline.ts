@@ -235,5 +235,5 @@ function pill(mark: Mark, cx: number, text: string): SVGGElement {
     text || mark.kind === "fork" || mark.kind === "finding"
       ? s("text", { x: cx.toFixed(1), y: 15.5, "text-anchor": "middle" }, text || (mark.kind === "fork" ? "Σ" : "!"))
       : glyph(mark.kind === "route" ? "route" : "unbroadcast", cx, 11);
-  return s("g", { class: "tv-flag", "data-kind": mark.kind }, shape, inside, s("title", {}, mark.label));
+  return s("g", { class: "tv-flag", "data-kind": mark.kind }, shape, inside, s("title", {}, mark.said ?? mark.label));
 }
