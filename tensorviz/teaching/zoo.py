@@ -180,14 +180,21 @@ class BuggyTrace(Trace):
             rounded = "" if first is None or order else ", but for rounding"
             return f"{self.bug} at {where} changes nothing here: {order}every gradient is that of the right run{rounded}."
         gone = [n for n in self.changed if n.cotangent is None]
-        other = [n for n in self.changed if n.cotangent is not None]
+        there = [n for n in self.changed if n.cotangent is not None]
+        # A pass that stops writes no .grad: of a leaf whose gradient was complete by then, nothing else is missing.
+        kept = {n.id for n in there if self.error is not None and self._same(n.cotangent, self.right.nodes[n.id].cotangent, n)}
+        other = [n for n in there if n.id not in kept]
         parts = [
             *([f"changes the gradient of {_listed([title(n) for n in other])}"] if other else []),
-            *([f"leaves {_listed([title(n) for n in gone])} without one"] if gone else []),
+            *([f"leaves {_listed([title(n) for n in gone])} without {'one' if other else 'a gradient'}"] if gone else []),
+            *([f"does not come to write .grad of {_listed([title(self.nodes[i]) for i in sorted(kept)])}"] if kept else []),
         ]
         stopped = f" The pass cannot finish: {self.error}." if self.error else ""
-        step = "" if self.parts_at is None else f" The runs part at step {self.parts_at}."
-        return f"{self.bug} at {where} {' and '.join(parts)}.{step}{stopped}"
+        first = self.comparison.first
+        # The step that only the right run has comes after the last of this one.
+        when = "after" if first is not None and first.steps[1] is None and self.parts_at == len(self.data.steps) - 1 else "at"
+        step = "" if self.parts_at is None else f" The runs part {when} step {self.parts_at}."
+        return f"{self.bug} at {where} {_joined(parts)}.{step}{stopped}"
 
     def check(self, **options: Any) -> CheckReport:
         """As :meth:`Trace.check`; a note of the report says what the mistake does here, or that it changes nothing.
@@ -295,4 +302,8 @@ def _listed(words: list[str]) -> str:
     words = list(dict.fromkeys(words))
     if len(words) > 5:
         words = [*words[:4], f"{len(words) - 4} more"]
+    return _joined(words)
+
+
+def _joined(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -298,3 +298,20 @@ def test_a_leaf_may_be_changed_and_the_mistake_stays() -> None:
     assert again.bug == "overwrite"
     with pytest.raises(OptionError, match=r"those of its \.right run can"):
         wrong.rerun(shares={"2:0": 0.0})
+
+
+def test_a_pass_that_stops_is_not_said_to_change_a_gradient_that_it_completed():
+    X = tv.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
+    b = tv.tensor(np.ones(3), requires_grad=True)
+    wrong = ((X + b) ** 2).sum().backward().with_bug("no-unbroadcast")
+    assert np.array_equal(wrong.node("X").cotangent, wrong.right.node("X").cotangent)
+    assert "changes the gradient" not in wrong.headline
+    assert "leaves b without a gradient and does not come to write .grad of X. The runs part after step 6. The pass cannot finish" in wrong.headline
+    assert wrong.parts_at == len(wrong.steps) - 1 == 6
+    # a gradient that lacks a share that the pass did not come to send is another one
+    h = X * 1.0
+    forked = ((h + b) * h).sum().backward().with_bug("no-unbroadcast")
+    for n in forked.changed:
+        right = forked.right.nodes[n.id].cotangent
+        if n.cotangent is not None and not np.array_equal(n.cotangent, right):
+            assert f"changes the gradient of {n.name}" in forked.headline
