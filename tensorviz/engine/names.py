@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.node import Node
-from tensorviz.engine.places import Identity, position_of
+from tensorviz.engine.places import Identity, lines_of, position_of
 from tensorviz.engine.tensor import Tensor
 
 _IPYTHON = frozenset(["In", "Out", "exit", "quit", "get_ipython", "open"])
@@ -159,5 +158,5 @@ def _assigned(key: Identity, lasti: int) -> str | None:
     place = position_of(key.code, lasti)
     if place is None or place[2] < 0:
         return None
-    name = _assignments("".join(linecache.getlines(key.code.co_filename))).get(place)
+    name = _assignments("".join(lines_of(key.code))).get(place)
     return None if name is None or name.startswith("_") else name

@@ -9,6 +9,7 @@ from functools import lru_cache
 from types import CodeType
 
 from tensorviz.engine.node import Node
+from tensorviz.engine.timed import Cell, cell_of
 from tensorviz.trace import Source, TraceNode
 
 
@@ -38,12 +39,26 @@ class Identity:
         return isinstance(other, Identity) and other.code is self.code
 
 
+@lru_cache(maxsize=512)
+def _cell(key: Identity) -> Cell | None:
+    return cell_of(key.code)
+
+
+def lines_of(code: CodeType) -> Sequence[str]:
+    """The lines of the text that a code object was compiled from; none where it is not known."""
+    cell = _cell(Identity(code))
+    return linecache.getlines(code.co_filename) if cell is None else cell.lines
+
+
 _Positions = list[tuple[int | None, int | None, int | None, int | None]]
 
 
 @lru_cache(maxsize=512)
 def _table(key: Identity) -> _Positions:
     table = list(key.code.co_positions())
+    cell = _cell(key)
+    if cell is not None:
+        return [(line and line + cell.before, end and end + cell.before, first, last) for line, end, first, last in table]
     by = _dedent(table, linecache.getlines(key.code.co_filename))
     if not by:
         return table
@@ -83,12 +98,12 @@ def _locate(key: Identity, lasti: int) -> Source | None:
     if place is None:
         return None
     line, end, column, end_column = place
-    lines = linecache.getlines(code.co_filename)
+    lines, cell = lines_of(code), _cell(key)
     picked = [text.rstrip("\n") for text in lines[line - 1 : end]]
     if picked and column >= 0:
         column, end_column = _characters(picked[0], column), _characters(picked[-1], end_column)
     return Source(
-        file=file_title(code.co_filename),
+        file=file_title(code.co_filename) if cell is None else cell.title,
         line=line,
         function=code.co_qualname,
         code="\n".join(picked),
@@ -123,7 +138,7 @@ def texts_of(nodes: Sequence[Node], built: Sequence[TraceNode]) -> dict[str, str
     texts: dict[str, str] = {}
     for node, made in zip(nodes, built, strict=True):
         if node.code is not None and made.source is not None and made.source.file not in texts:
-            text = "".join(linecache.getlines(node.code.co_filename))
+            text = "".join(lines_of(node.code))
             if 0 < len(text) <= _LONGEST:
                 texts[made.source.file] = text
     return texts

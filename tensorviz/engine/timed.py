@@ -1,0 +1,80 @@
+"""The text of a notebook's cell that ``%%time`` runs: IPython compiles it under a name that all such cells share, and keeps it nowhere. Knows no op."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+_NAMES = ("<timed exec>", "<timed eval>")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell as the user sees it, the line of the magic included."""
+
+    title: str
+    lines: tuple[str, ...]
+    """Each with its newline, as ``linecache`` gives them."""
+    before: int
+    """Lines before the first that is compiled: the magic's, and empty ones after it, which IPython takes away."""
+
+
+def cell_of(code: CodeType) -> Cell | None:
+    """The cell under ``%%time`` that a code object was compiled from; None where it was not, or where no cell of the session gives the same code."""
+    if code.co_filename not in _NAMES:
+        return None
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is None:
+        return None
+    entered = getattr(shell.history_manager, "input_hist_parsed", ())
+    for number in range(len(entered) - 1, -1, -1):
+        for line, body in _timed(entered[number]):
+            text = shell.transform_cell(body)
+            if any(_same(code, made) for made in _compiled(text, shell)):
+                head = [f"%%time {line}".rstrip() + "\n", *itertools.takewhile(str.isspace, body.splitlines(keepends=True))]
+                return Cell(f"cell [{number}]", (*head, *text.splitlines(keepends=True)), len(head))
+    return None
+
+
+def _timed(cell: str) -> Iterator[tuple[str, str]]:
+    """The line and the body of the ``%%time`` in a cell that IPython has made Python of."""
+    if "run_cell_magic('time'" not in cell:
+        return
+    try:
+        tree = ast.parse(cell)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "run_cell_magic":
+            given = [a.value if isinstance(a, ast.Constant) else None for a in call.args]
+            if len(given) == 3 and given[0] == "time" and isinstance(given[1], str) and isinstance(given[2], str):
+                yield given[1], given[2]
+
+
+def _compiled(text: str, shell: Any) -> Iterator[CodeType]:
+    """What ``%%time`` makes of a text, with every function in it: the statements, and by itself an expression that comes last."""
+    try:
+        body = ast.parse(text).body
+        last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
+        parts: list[CodeType] = []
+        if body:
+            parts.append(shell.compile(ast.Module(body, []), _NAMES[0], "exec"))
+        if isinstance(last, ast.Expr):
+            parts.append(shell.compile(ast.Expression(last.value), _NAMES[1], "eval"))
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    while parts:
+        made = parts.pop()
+        yield made
+        parts.extend(c for c in made.co_consts if isinstance(c, CodeType))
+
+
+def _same(a: CodeType, b: CodeType) -> bool:
+    """Whether two code objects are one text's: until Python 3.12, their own comparison leaves the columns out."""
+    return a == b and list(a.co_positions()) == list(b.co_positions())
