@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -140,6 +140,7 @@ class Formulas:
     def __init__(self, trace: Trace) -> None:
         self._nodes = trace.nodes
         self._symbols: dict[int, str] = {}
+        self._rules: dict[tuple[Any, ...], Pieces] = {}
 
     def symbol(self, i: int) -> str:
         """A node's name as a factor: in brackets where it is an expression."""
@@ -151,9 +152,8 @@ class Formulas:
     def of(self, share: Share, *, numbers: bool = True) -> Formula:
         """The formula of a share, with the numbers of one entry if they are wanted and help."""
         consumer, target = self._nodes[share.consumer], self._nodes[share.target]
-        rule = consumer.formulas[share.slot] if share.slot < len(consumer.formulas) else ""
-        words = self._words(consumer, rule)
-        pieces = _pieces(rule, words) if rule else (Piece(f"{visible(consumer.op)}'s rule of "), words["g"])
+        rule = _rule(consumer, share)
+        pieces = self._named(consumer, rule)
         left, sign = f"∂{self.symbol(target.id)}", "=" if len(target.shares) == 1 else "←"
         summed = f"Σ {fmt.axes(share.summed_axes)}" if share.summed_axes else ""
         index, worked = _numbers(self._nodes, consumer, share, rule) if numbers else ((), ())
@@ -161,6 +161,26 @@ class Formulas:
             return Formula(left, sign, summed, pieces)
         entry = f"[{', '.join(map(str, index))}]" if share.value.size > 1 else ""
         return Formula(left, sign, summed, pieces, entry, worked, fmt.number(share.value[index]))
+
+    def names(self, share: Share) -> tuple[str, Pieces]:
+        """The left side of a share's formula and its rule, and no more."""
+        consumer = self._nodes[share.consumer]
+        return f"∂{self.symbol(share.target)}", self._named(consumer, _rule(consumer, share))
+
+    def _named(self, consumer: TraceNode, rule: str) -> Pieces:
+        """The rule in names, made once for all nodes that are called alike: a loop's nodes have few names and are many."""
+        if len(consumer.inputs) > FEW:
+            return self._spelled(consumer, rule)
+        called = tuple([self.symbol(i) for i in consumer.inputs])
+        key = consumer.op, rule, consumer.slots, called, self.symbol(consumer.id), tuple(consumer.saved_from.items())
+        found = self._rules.get(key)
+        if found is None:
+            found = self._rules[key] = self._spelled(consumer, rule)
+        return found
+
+    def _spelled(self, consumer: TraceNode, rule: str) -> Pieces:
+        words = self._words(consumer, rule)
+        return _pieces(rule, words) if rule else (Piece(f"{visible(consumer.op)}'s rule of "), words["g"])
 
     def _words(self, consumer: TraceNode, rule: str) -> dict[str, Piece]:
         found = {w: Piece(self.symbol(consumer.id if slot < 0 else consumer.inputs[slot]), "value") for w, slot in _operands(consumer, rule)}
@@ -170,8 +190,18 @@ class Formulas:
 
 def symbol(node: TraceNode) -> str:
     """A node's name as a factor: in brackets where it is an expression."""
-    name = cut(title(node), LONGEST)
+    return _factor(title(node))
+
+
+@lru_cache(maxsize=4096)
+def _factor(called: str) -> str:
+    name = cut(called, LONGEST)
     return name if re.fullmatch(r"[\w.\[\]…]+", name) else f"({name})"
+
+
+def _rule(consumer: TraceNode, share: Share) -> str:
+    """The share's rule in the op's own words; empty where it has none."""
+    return consumer.formulas[share.slot] if share.slot < len(consumer.formulas) else ""
 
 
 # ---- names ---------------------------------------------------------------------------------------------------------------
