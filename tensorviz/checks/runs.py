@@ -142,7 +142,7 @@ def compare(a: Trace, b: Trace, *, rtol: float = 0.0, atol: float = 0.0) -> RunC
     >>> print(compare(run(1.0), run(1.0)))
     The runs are the same: 5 nodes, 8 steps.
     >>> compare(run(1.0), run(1.5)).first.why
-    'value of 1, node 1: 1 against 1.5'
+    'value of the constant 1, node 1: 1 against 1.5'
     """
     for trace in (a, b):
         if not isinstance(trace, Trace):
@@ -304,6 +304,8 @@ class _Runs:
     def _saved(self, node: TraceNode, name: str) -> str:
         """A saved value by the rule's name for it, and by the user's where it is an operand that has one."""
         slot = node.saved_from.get(name, -1)
+        if slot < 0 and name == "out":
+            return "result (out)"
         theirs = self.a.nodes[node.inputs[slot]].name if slot >= 0 else None
         return f"{name} ({theirs})" if theirs and theirs != name else name
 
@@ -327,7 +329,8 @@ class _Runs:
 
 
 def _called(node: TraceNode) -> str:
-    return f"{title(node)}, node {node.id}"
+    bare = node.kind == "constant" and not node.name and node.value.size == 1
+    return f"{'the constant ' if bare else ''}{title(node)}, node {node.id}"
 
 
 def _number(value: Any) -> str:

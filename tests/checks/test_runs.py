@@ -47,6 +47,16 @@ def test_backward_the_share_that_parts_first_is_named_with_the_saved_value_respo
     assert "y = h * w" in share.source.code
 
 
+def test_a_number_of_the_program_is_called_a_constant_and_what_a_rule_saved_of_its_own_a_result():
+    def scaled(by):
+        x = tv.tensor([1.0, 2.0], requires_grad=True)
+        return np.tanh(x * by).sum().backward()
+
+    value, share = tv.compare(scaled(1.0), scaled(1.5))
+    assert value.why == "value of the constant 1, node 1: 1 against 1.5"
+    assert share.why.endswith(": it saved another result (out)")
+
+
 def test_a_rule_that_differs_parts_the_runs_though_everything_before_is_the_same():
     a = run()
     changed = []
