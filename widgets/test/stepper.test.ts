@@ -303,6 +303,30 @@ describe("the check beside the pass", () => {
     expect(panel()).toContain("its own rule: mismatch");
     tab("Check");
     expect(panel()).toContain("its own rule, for ");
+    tab("Findings");
+    expect(panel()).toContain("The check failed at (X + b) ** 2: see Check.");
+    expect(panel()).not.toContain("Nothing to point at");
+  });
+
+  it("gives the worst entry in the chip, as the report does, not the first that is wrong", () => {
+    open("broadcast", { step: 3 });
+    const one = columns(3, 0, "local", "mismatch");
+    const twice = Object.fromEntries(
+      Object.entries(one).map(([name, [x]]) => [name, [x, x, x]]),
+    ) as unknown as typeof one;
+    const entries = {
+      index: ["[0]", "[4]", "[5]"],
+      analytic: [1, 1, 2],
+      numeric: [1.4, 2.2, 2.1],
+      error: [0.29, 0.54, 0.05],
+    };
+    const rows = { ...twice, ...entries };
+    view.hear({ state: "done", done: 4, total: 4, kind: "mismatch", blame: 3, rows });
+    drawn();
+    expect(view.element.querySelector(".tv-chip")?.textContent).toBe("its own rule: mismatch · 0.54 at [4]");
+    tab("Check");
+    const first = view.element.querySelector(".tv-check tbody th")?.textContent;
+    expect(first).toBe("[4]");
   });
 
   it("goes to the blamed node by itself only where nobody has stepped yet", () => {

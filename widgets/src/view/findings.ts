@@ -1,4 +1,5 @@
 /** What a teacher or an engineer would point at, root cause first. */
+import { BAD, checkOf } from "../check";
 import type { FindingEntry } from "../trace";
 import { shortTitle } from "../step";
 import { h, type Virtual } from "../virtual";
@@ -59,11 +60,16 @@ export function findingsOf(context: Context, node: number | null): FindingEntry[
 
 export function findingsPane(context: Context, node: number | null): Virtual {
   const found = findingsOf(context, node);
-  if (!found.length)
+  if (!found.length) {
+    const { kind, blame } = checkOf(context.rec);
+    const at = blame < 0 ? "" : ` at ${shortTitle(context.rec, blame, 24)}`;
     return h(
       "p",
       { class: "tv-dim" },
-      "Nothing to point at: no NaN, no stale gradient, no dead or saturated units were found.",
+      BAD.has(kind)
+        ? `The check failed${at}: see Check.`
+        : "Nothing to point at: no NaN, no stale gradient, no dead or saturated units were found.",
     );
+  }
   return h("ul", { class: "tv-findings" }, ...found.map((f) => one(context, f)));
 }

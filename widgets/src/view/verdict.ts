@@ -26,6 +26,15 @@ function ownRule(rec: Recording, id: number): { slot: number; rows: Row[] }[] {
     .filter(({ rows }) => rows.length > 0);
 }
 
+/** How far off a row is, in tolerances of the check, whose absolute one is a hundredth of the relative; as the report, nothing where it is not finite. */
+const far = ({ analytic: a, numeric: n }: Row) => Math.abs(a - n) / (0.01 + Math.max(Math.abs(a), Math.abs(n))) || 0;
+
+/** The row that the report quotes comes first; what is well stays in order. */
+const worstFirst = (rows: readonly Row[]) =>
+  [...rows].sort(
+    (a, b) => WORST.indexOf(a.verdict) - WORST.indexOf(b.verdict) || (BAD.has(a.verdict) ? far(b) - far(a) : 0),
+  );
+
 const at = (row: Row) => (row.index ? ` at ${row.index}` : "");
 
 /** A chip for a node in whose value NaN or an infinity first appears; null for others, and where a share has more to say. */
@@ -67,15 +76,15 @@ export function chip({ rec, steps, store }: Context, id: number): Virtual | null
       share < 0 ? `${what} in ∂` : `${what}, ${born ? "born" : "inherited"} in share ${place}`,
     );
   }
-  const wrong = whole ? ownRule(rec, id).flatMap((r) => r.rows.filter((row) => BAD.has(row.verdict))) : [];
-  if (wrong[0])
-    return make("err", "cross", `its own rule: ${wrong[0].verdict} · ${number(wrong[0].error, 2)}${at(wrong[0])}`);
+  const [wrong] = whole ? worstFirst(ownRule(rec, id).flatMap((r) => r.rows)) : [];
+  if (wrong && BAD.has(wrong.verdict))
+    return make("err", "cross", `its own rule: ${wrong.verdict} · ${number(wrong.error, 2)}${at(wrong)}`);
   if (!rows.length) {
     const judged = gradientRows(rec, id).length > 0;
     return !whole && judged ? make("wait", "wait", `waits for ${waiting} share${waiting === 1 ? "" : "s"}`) : null;
   }
   const ok = rows.filter((r) => r.verdict === "ok");
-  const worst = [...rows].sort((a, b) => WORST.indexOf(a.verdict) - WORST.indexOf(b.verdict) || b.error - a.error)[0];
+  const [worst] = worstFirst(rows);
   if (!worst) return null;
   if (BAD.has(worst.verdict)) return make("err", "cross", `${worst.verdict} · ${number(worst.error, 2)}${at(worst)}`);
   if (ok.length === rows.length) {
@@ -95,7 +104,6 @@ export function sign(rec: Recording): string {
 }
 
 function rowsTable(label: string, rows: Row[]): Virtual {
-  const order = [...rows].sort((a, b) => WORST.indexOf(a.verdict) - WORST.indexOf(b.verdict));
   const head = ["at", "analytic", "numeric", "error", "verdict"];
   const line = (r: Row) =>
     h(
@@ -115,7 +123,7 @@ function rowsTable(label: string, rows: Row[]): Virtual {
       "table",
       { class: "tv-check", "aria-label": label },
       h("thead", {}, h("tr", {}, ...head.map((w) => h("th", { scope: "col", class: numeric(w) }, w)))),
-      h("tbody", {}, ...order.slice(0, MOST_ROWS).map(line)),
+      h("tbody", {}, ...worstFirst(rows).slice(0, MOST_ROWS).map(line)),
     ),
     rows.length > MOST_ROWS &&
       h("p", { class: "tv-dim" }, `… ${count(rows.length - MOST_ROWS)} more rows; trace.check() lists all.`),
