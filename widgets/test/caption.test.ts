@@ -19,3 +19,13 @@ it("leaves the words of a sentence as they are", () => {
   const words = marked(said).map((part) => (part instanceof Virtual ? part.children.join("") : part || ""));
   expect(words.join("")).toBe(said);
 });
+
+it("marks what the gate does, not the op that is called as another gate's deed", () => {
+  const mark = (sentence: string) =>
+    marked(sentence).flatMap((part) => (part instanceof Virtual && part.tag === "mark" ? part.children : []));
+  expect(mark("The rule of x+b runs: add distributes; two shares go to x and b.")).toEqual(["distributes"]);
+  expect(mark("The rule of add runs: add distributes; two shares go to x and b.")).toEqual(["distributes"]);
+  expect(mark("The rule of L runs: sum repeats; a share goes to h.")).toEqual(["repeats"]);
+  expect(mark("The rule of y runs: swish applies its own rule; a share goes to x.")).toEqual(["applies"]);
+  expect(mark("x is used 2 times, so its shares add: the first from y.")).toEqual(["add"]);
+});

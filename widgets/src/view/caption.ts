@@ -5,6 +5,8 @@ import { h as v, patch, type Child } from "../virtual";
 import type { Context, Pane } from "./context";
 
 const SUMMED = /summed over ax(?:is|es) (?:\([\d, ]+\)|\d+(?:, \d+)*)/;
+/** What a gate does follows the op's name, which may be such a word itself. */
+const RUNS = /(?<= runs: \w+ )\w+/;
 const GATE = /\b(?:distributes|routes|swaps|repeats|scales|adds|add|copies|gathers|scatters|selects)\b/;
 const NUMBER = /∂(?:\([^)]*\)|[^\s,.;:]*)(?: = [−+]?(?:\d[\d.e−]*\d|\d|∞|NaN))?|(?<=, )[−+]?\d[\d.e−]*(?=,? from )/g;
 
@@ -12,7 +14,7 @@ const ONE_LINE = 100; // characters of the large type on 1,240 px
 
 /** The sentence with its gradients coloured and the word of the moment marked; the text itself stays as it is. */
 export function marked(sentence: string): Child[] {
-  const now = SUMMED.exec(sentence) ?? GATE.exec(sentence);
+  const now = SUMMED.exec(sentence) ?? RUNS.exec(sentence) ?? GATE.exec(sentence);
   const parts = now
     ? [sentence.slice(0, now.index), now[0], sentence.slice(now.index + now[0].length)]
     : [sentence, "", ""];
