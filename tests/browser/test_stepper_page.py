@@ -246,6 +246,20 @@ def test_nothing_is_wider_than_the_stepper_and_nothing_moves_while_stepping(show
     )
 
 
+def test_a_warning_at_the_end_of_the_tabs_is_seen_whole_however_long_the_counts(show):
+    x = tv.tensor(np.array([-1.0, 2.0]), requires_grad=True, name="x")
+    trace = (np.maximum(x - 5.0, 0.0) * x).sum().backward()
+    assert trace.check().ok
+    stepper = show(trace, width=1280)
+    expect(stepper.get_by_role("tab", name="Check").locator(".tv-count")).to_have_text("✓")
+    for count in ("2/2", "12/12", "1234/1234"):
+        stepper.get_by_role("tab", name="Shares").locator(".tv-count").evaluate("(e, count) => { e.dataset.count = count; }", count)
+        over = stepper.get_by_role("tab", name="Findings").evaluate(
+            "e => e.getBoundingClientRect().right - e.parentElement.getBoundingClientRect().right"
+        )
+        assert over <= 0, count
+
+
 PLACES = """e => [...e.querySelectorAll('.tv-bar, .tv-timeline, .tv-caption, .tv-graph-pane, .tv-source, .tv-inspector')].map(p => {
   const r = p.getBoundingClientRect(); return [p.className, r.x, r.y, r.width, r.height].join(' '); })"""
 
