@@ -35,7 +35,10 @@ def cell_of(code: CodeType) -> Cell | None:
     entered = getattr(shell.history_manager, "input_hist_parsed", ())
     for number in range(len(entered) - 1, -1, -1):
         for line, body in _timed(entered[number]):
-            text = shell.transform_cell(body)
+            try:
+                text = shell.transform_cell(body)
+            except SyntaxError:  # a cell that did not run
+                continue
             if any(_same(code, made) for made in _compiled(text, shell)):
                 head = [f"%%time {line}".rstrip() + "\n", *itertools.takewhile(str.isspace, body.splitlines(keepends=True))]
                 return Cell(f"cell [{number}]", (*head, *text.splitlines(keepends=True)), len(head))
