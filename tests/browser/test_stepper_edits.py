@@ -148,6 +148,7 @@ def test_any_entry_of_any_share_of_a_fork_is_changed_to_any_number(open_notebook
     change(stepper, name, "-3.5")
     changes = stepper.get_by_role("group", name="Changes")
     expect(changes).to_contain_text("share from x * 5.0 to ∂x[1] → −3.5")
+    expect(stepper.locator(".tv-hand")).to_contain_text("[1] set to −3.5 by hand; the recorded rule gave 5")
     expect(entry(stepper, name)).to_have_accessible_name(f"{name} is −3.5")
     expect(entry(stepper, name)).to_be_focused()
     stepper.get_by_role("tab", name="Node").click()

@@ -84,6 +84,25 @@ export function shareButton({ rec, session }: Context, share: number, name: stri
   );
 }
 
+/** What was set by hand of a share, or of one entry of it: no rule computed it, so none is shown with its numbers. Null where nothing was. */
+export function byHand({ rec, session }: Context, share: number, only?: number): Virtual | null {
+  const made = session.changes.shares.filter(
+    ([e, at]) => e === edge(rec, share) && (at ?? only ?? null) === (only ?? at),
+  );
+  if (!made.length) return null;
+  const { recorded } = session;
+  const slot = rec.share.slot[share];
+  const sent = recorded.sent(rec.share.consumer[share] ?? -1).find((i) => recorded.share.slot[i] === slot) ?? -1;
+  const before = recorded.array(recorded.share.value[sent] ?? -1);
+  const said = made.slice(-SHOWN).map(([, at, to]) => {
+    const i = at ?? only ?? (before?.size === 1 ? 0 : -1);
+    const was = before?.data?.[i];
+    const place = i < 0 ? "all of it" : position(i, before?.shape ?? []);
+    return `${place} set to ${number(to)} by hand${was === undefined ? "" : `; the recorded rule gave ${number(was)}`}`.trim();
+  });
+  return v("p", { class: "tv-hand" }, said.join(", "));
+}
+
 function words({ recorded: rec, changes: { values, shares }, memory }: Context["session"]): string[] {
   const nodes = rec.header.nodes;
   return [

@@ -4,7 +4,7 @@ import { cameFrom, indexOf, wentTo, type Linked } from "../links";
 import { shortTitle } from "../step";
 import { h, patch, type Child, type Virtual } from "../virtual";
 import { worked } from "../worked";
-import { changeable } from "./changes";
+import { byHand, changeable } from "./changes";
 import type { Context } from "./context";
 import { edit, entryName, keyOf, numberOf, type Look } from "./entries";
 import { runs, wrapped } from "./formula";
@@ -109,11 +109,14 @@ function linkTo({ rec, select }: Context, { node, positions }: Linked, pick: Pic
 }
 
 /** Of a gradient: each share that has arrived, with the numbers of this entry put in. */
-function sums({ rec, steps, store }: Context, { node, what, position }: Pick): Virtual[] {
+function sums(context: Context, { node, what, position }: Pick): Virtual[] {
+  const { rec, steps, store } = context;
   if (what === "value") return [];
   const arrived = steps.total(node, store.now.step)?.shares ?? 0;
   const shares = what === "gradient" ? (rec.header.nodes[node]?.shares ?? []).slice(0, arrived) : [what];
   return shares.slice(0, FEW).flatMap((share) => {
+    const hand = byHand(context, share, position);
+    if (hand) return [hand];
     const found = worked(rec, share, position);
     if (!found) return [];
     const from = shortTitle(rec, rec.share.consumer[share] ?? -1, 14);

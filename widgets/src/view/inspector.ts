@@ -8,7 +8,7 @@ import { array } from "./cells";
 import { scaleChoice } from "./scale";
 import type { Context, Pane } from "./context";
 import { alarm, findingsOf, findingsPane, severity } from "./findings";
-import { changesBar } from "./changes";
+import { byHand, changesBar } from "./changes";
 import { entries } from "./entries";
 import { entryBox, look } from "./entry";
 import { ledger } from "./ledger";
@@ -198,7 +198,9 @@ function nodePane(context: Context, id: number): Child[] {
   const active = selected === null || steps.activeNode(step) === id;
   const share = active ? steps.shareAt(step) : -1;
   const parts: Child[] = [heading(context, id)];
-  if (share >= 0) {
+  const hand = share >= 0 && byHand(context, share);
+  if (hand) parts.push(hand);
+  else if (share >= 0) {
     parts.push(shareRule(rec, share));
     if (rec.axes(share).length) parts.push(unbroadcast(rec, share));
     if ((rec.share.route[share] ?? -1) >= 0) parts.push(route(rec, share));
@@ -227,7 +229,7 @@ function nodePane(context: Context, id: number): Child[] {
   const earlier = share < 0 ? node.shares.slice(0, total?.shares ?? 0) : [];
   for (let i = 0, drawn = 0; i < earlier.length && drawn < 2; i++) {
     const s = earlier[i] ?? -1;
-    if (rec.axes(s).length && ++drawn) parts.push(unbroadcast(rec, s));
+    if (rec.axes(s).length && !byHand(context, s) && ++drawn) parts.push(unbroadcast(rec, s));
   }
   if (findingsOf(context, id).length) parts.push(h("section", {}, h("h3", {}, "Findings"), findingsPane(context, id)));
   return parts;
