@@ -22,12 +22,15 @@ def check_values(where: str, scale: Any = 1.0, max_nodes: Any = 1, title: Any = 
 _LIKE = {"theme": "palette", "palette": "theme"}
 """A page has a theme and a picture a palette, with the same words for both."""
 
+_NEAR = 0.75
+"""From which likeness on a name may be a slip of the pen: ``titel`` is 0.8 like ``title``, ``colour`` 0.6 like ``columns``."""
+
 
 def refuse_unknown(function: str, unknown: Mapping[str, Any], options: tuple[str, ...]) -> None:
     """``TypeError`` that names the option that does not exist, the one that was probably meant, and lists those that do."""
     if not unknown:
         return
     name, value = next(iter(unknown.items()))
-    near = [_LIKE[name]] if _LIKE.get(name) in options else difflib.get_close_matches(name, options, 1)
+    near = [_LIKE[name]] if _LIKE.get(name) in options else difflib.get_close_matches(name, options, 1, _NEAR)
     meant = f" (did you mean {near[0]}={shown(value)}?)" if near else ""
     raise OptionTypeError(f"{function} has no option {', '.join(map(repr, unknown))}{meant}; it has {', '.join(options)}")
