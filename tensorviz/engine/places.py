@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import linecache
-import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from types import CodeType
 
 from tensorviz.engine.node import Node
-from tensorviz.engine.timed import Cell, cell_of
+from tensorviz.engine.timed import Cell, cell_of, session
 from tensorviz.trace import Source, TraceNode
 
 
@@ -120,8 +119,7 @@ def _characters(text: str, offset: int) -> int:
 
 def file_title(filename: str) -> str:
     """The file as the user knows it: a notebook's cell by its number."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
+    shell = session()
     if shell is not None:
         known = getattr(shell.compile, "format_code_name", lambda _: None)(filename)
         if known:

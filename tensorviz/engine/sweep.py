@@ -30,9 +30,8 @@ add_up = np.add.reduce
 def reachable(roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     """The nodes that a gradient reaches from the roots: results, newest first, and leaves, oldest first."""
     seen = set(roots)
-    first = (
-        roots if len(seen) == len(roots) else list(dict.fromkeys(roots))
-    )  # in order: that of the set is chance, and versions of a leaf have one uid
+    # in their own order: that of the set is chance, and versions of a leaf have one uid
+    first = roots if len(seen) == len(roots) else list(dict.fromkeys(roots))
     ops = [n for n in first if n.plan is not None]
     leaves = [n for n in first if n.plan is None]
     add, push = seen.add, ops.append

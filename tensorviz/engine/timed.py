@@ -24,12 +24,17 @@ class Cell:
     """Lines before the first that is compiled: the magic's, and empty ones after it, which IPython takes away."""
 
 
+def session() -> Any:
+    """The running IPython shell; None outside of one. IPython is not loaded to find out."""
+    ipython = sys.modules.get("IPython")
+    return None if ipython is None else ipython.get_ipython()
+
+
 def cell_of(code: CodeType) -> Cell | None:
     """The cell under ``%%time`` that a code object was compiled from; None where it was not, or where no cell of the session gives the same code."""
     if code.co_filename not in _NAMES:
         return None
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
+    shell = session()
     if shell is None:
         return None
     entered = getattr(shell.history_manager, "input_hist_parsed", ())

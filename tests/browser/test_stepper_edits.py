@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 import tensorviz as tv
-from browser.book import wait_until
+from browser.book import Book, wait_until
 
 CELL = """\
 import numpy as np, tensorviz as tv
@@ -17,6 +17,14 @@ b = tv.tensor([0.5, 0.25, 1.0], requires_grad=True)
 L = ((X + b) ** 2).sum()
 trace = L.backward()
 """
+
+
+def live(book: Book) -> Locator:
+    """Run a notebook; its only stepper, joined to the kernel."""
+    book.run_all()
+    stepper = book.debugger()
+    expect(stepper.locator(".tv-link")).to_have_text("live")
+    return stepper
 
 
 def entry(stepper: Locator, name: str) -> Locator:
@@ -69,10 +77,7 @@ def test_a_changed_entry_moves_every_pane_and_one_click_leads_back(open_notebook
 
 
 def test_a_share_set_to_zero_is_missing_downstream(open_notebook):
-    book = open_notebook(["import tensorviz as tv\nx = tv.tensor(3.0, requires_grad=True)\ny = x * x + x\ny.backward()"])
-    book.run_all()
-    stepper = book.debugger()
-    expect(stepper.locator(".tv-link")).to_have_text("live")
+    stepper = live(open_notebook(["import tensorviz as tv\nx = tv.tensor(3.0, requires_grad=True)\ny = x * x + x\ny.backward()"]))
     stepper.get_by_role("button", name="Last step").click()
     select(stepper, "leaf x ()")
     stepper.get_by_role("tab", name="Shares").click()
@@ -91,9 +96,7 @@ def test_a_share_set_to_zero_is_missing_downstream(open_notebook):
 
 def test_what_cannot_be_changed_says_why_and_without_a_kernel_nothing_can(open_notebook):
     book = open_notebook([CELL + "trace"])
-    book.run_all()
-    stepper = book.debugger()
-    expect(stepper.locator(".tv-link")).to_have_text("live")
+    stepper = live(book)
     stepper.get_by_role("button", name="Last step").click()
     panel = stepper.get_by_role("tabpanel")
     select(stepper, re.compile("^add"))
@@ -132,10 +135,7 @@ def test_on_a_page_of_its_own_entries_can_be_read_and_not_changed(open_page, tmp
 
 def test_any_entry_of_any_share_of_a_fork_is_changed_to_any_number(open_notebook):
     code = "import tensorviz as tv\nx = tv.tensor([1.0, 2.0], requires_grad=True)\ny = (x * x).sum() + (x * 5.0).sum()\ny.backward()"
-    book = open_notebook([code])
-    book.run_all()
-    stepper = book.debugger()
-    expect(stepper.locator(".tv-link")).to_have_text("live")
+    stepper = live(open_notebook([code]))
     stepper.get_by_role("button", name="Last step").click()
     select(stepper, "leaf x (2,)")
     entry(stepper, "∂x[1]").focus()
@@ -167,10 +167,7 @@ def f():
 display(f())
 found = gc.collect()
 """
-    book = open_notebook([code])
-    book.run_all()
-    stepper = book.debugger()
-    expect(stepper.locator(".tv-link")).to_have_text("live")
+    stepper = live(open_notebook([code]))
     stepper.get_by_role("button", name="Last step").click()
     select(stepper, "leaf x (2,)")
     change(stepper, "x[1]", "5")
@@ -198,10 +195,7 @@ X = tv.tensor(np.arange(60.0).reshape(20, 3), requires_grad=True)
 
 
 def test_an_entry_of_a_part_is_looked_at_and_changed_like_any_other(open_notebook):
-    book = open_notebook([TALL])
-    book.run_all()
-    stepper = book.debugger()
-    expect(stepper.locator(".tv-link")).to_have_text("live")
+    stepper = live(open_notebook([TALL]))
     stepper.get_by_role("button", name="Last step").click()
     select(stepper, "leaf X (20, 3)")
     field = stepper.get_by_role("textbox", name="Part of X (20, 3)")
@@ -237,9 +231,7 @@ def test_what_has_travelled_is_read_part_by_part_without_a_kernel(open_page, tmp
 def test_parts_of_a_large_array_come_from_the_kernel(open_notebook):
     code = "import numpy as np, tensorviz as tv\nx = tv.tensor(np.arange(12000.0).reshape(100, 120), requires_grad=True)\n(x * x).sum().backward()"
     book = open_notebook([code])
-    book.run_all()
-    stepper = book.debugger()
-    expect(stepper.locator(".tv-link")).to_have_text("live")
+    stepper = live(book)
     select(stepper, "leaf x (100, 120)")
     field = stepper.get_by_role("textbox", name="Part of x (100, 120)")
     expect(field).to_have_value("[:6, :8]")
