@@ -13,7 +13,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Error, Locator, Page, expect
 
 from browser.book import wait_until
 from browser.conftest import PATIENCE
@@ -68,14 +68,22 @@ def serve(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
 
 
 def steppers(page: Page, count: int) -> list[Locator]:
-    """All steppers of a page, those in frames first."""
+    """All steppers of a page, those in frames first. A page that still moves its outputs replaces their frames; then it is looked at again."""
 
     def found() -> list[Locator]:
         frames = sorted(page.frames, key=lambda frame: frame == page.main_frame)
         regions = [frame.get_by_role("region", name="Backward pass debugger") for frame in frames]
-        return [region.nth(i) for region in regions for i in range(region.count())]
+        try:
+            return [region.nth(i) for region in regions for i in range(region.count())]
+        except Error:
+            if any(frame.is_detached() for frame in frames):
+                return []
+            raise
 
-    return wait_until(lambda: len(found()) == count and found(), f"{count} steppers")
+    def all_of_them() -> list[Locator] | None:
+        return shown if len(shown := found()) == count else None
+
+    return wait_until(all_of_them, f"{count} steppers")
 
 
 def step(stepper: Locator) -> None:
