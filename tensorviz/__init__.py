@@ -14,7 +14,7 @@ array([10.4, 14.8, 19.2])
 >>> share.local.shape, share.summed_axes, share.value.shape
 ((2, 3), (0,), (3,))
 >>> print(trace.steps[-4].caption)
-Forward copied b along axis 0, so backward its share is summed over axes 0: (2, 3) becomes (3,).
+Forward copied b along axis 0, so backward its share is summed over axis 0: (2, 3) becomes (3,).
 >>> trace.check().ok
 True
 """

@@ -9,8 +9,9 @@ from typing import Any, get_args
 import numpy as np
 
 from tensorviz.arguments import shown
+from tensorviz.axes import in_words, sum_axes
 from tensorviz.errors import RecordError
-from tensorviz.trace import NodeKind, Share, Source, Step, StepKind, TraceData, TraceNode, sum_axes
+from tensorviz.trace import NodeKind, Share, Source, Step, StepKind, TraceData, TraceNode
 
 _NODE_KINDS = get_args(NodeKind)
 _STEP_KINDS = get_args(StepKind)
@@ -175,9 +176,11 @@ def _share(place: _Place, s: Share, target: TraceNode, nodes: tuple[TraceNode, .
             place.fail(f"has local of shape {s.local.shape}, which does not sum to {target.shape}")
         # more than these: what the mistake "wrong-axes" records, and spreads over the operand again
         if not set(axes) <= set(s.summed_axes) <= set(range(s.local.ndim)) or len(set(s.summed_axes)) < len(s.summed_axes):
-            place.fail(f"is summed over axes {s.summed_axes}, but {s.local.shape} becomes {target.shape} over {axes}")
+            place.fail(
+                f"is summed over {in_words(s.summed_axes) if s.summed_axes else 'no axis'}, but {s.local.shape} becomes {target.shape} over {in_words(axes)}"
+            )
     elif s.summed_axes:
-        place.fail(f"is summed over axes {s.summed_axes}, but its shape is that of the node")
+        place.fail(f"is summed over {in_words(s.summed_axes)}, but its shape is that of the node")
     if s.route is not None:
         place.array("route", s.route, target.shape)
 

@@ -29,6 +29,7 @@ SHOWING = {"views", "widgets", "display", "show", "wire", "program", "site", "cl
 
 FORBIDDEN = {
     "arguments": {"trace", "replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
+    "axes": {"arguments", "bulk", "errors", "trace", "replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
     "bulk": {"arguments", "errors", "trace", "replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
     "errors": {"arguments", "trace", "replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
     "trace": {"replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorviz.arguments import number, shown
+from tensorviz.axes import in_words, sum_axes
 from tensorviz.checks.differences import Ruler
 from tensorviz.checks.local import check_rule
 from tensorviz.checks.run import BUDGET, blame_text, is_wrong
@@ -24,7 +25,7 @@ from tensorviz.engine.record import Pass
 from tensorviz.engine.routes import route
 from tensorviz.engine.sweep import fit
 from tensorviz.errors import Breakpoint, BreakpointError, NodeLookupError, OptionError
-from tensorviz.trace import Share, Step, Trace, TraceNode, sum_axes
+from tensorviz.trace import Share, Step, Trace, TraceNode
 
 KINDS = ("nan", "inf", "fork", "unbroadcast", "route", "check")
 
@@ -155,8 +156,9 @@ class _Look:
         to = f"the share that {name} sends to {{target}}"
         if s.axes:
             if "unbroadcast" in kinds:
-                axes = f"ax{'i' if len(s.axes) == 1 else 'e'}s {', '.join(map(str, s.axes))}"
-                self._stop("unbroadcast", f"{to} is summed over {axes}: {np.shape(s.local)} becomes {np.shape(s.value)}", node, s, "unbroadcast")
+                self._stop(
+                    "unbroadcast", f"{to} is summed over {in_words(s.axes)}: {np.shape(s.local)} becomes {np.shape(s.value)}", node, s, "unbroadcast"
+                )
             self._ask(target, "unbroadcast", (node, s), None, None)
         self._numbers(node, s, s.value, to)
         if s.held is not None:

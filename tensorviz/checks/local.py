@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.axes import sum_axes
 from tensorviz.checks.differences import CODE, Floats, Judged, Pair
 from tensorviz.checks.problems import Everywhere, Moved, is_elementwise
 from tensorviz.checks.quick import Plan, joined, look, plan
@@ -18,7 +19,7 @@ from tensorviz.engine.node import NO_PARAMS
 from tensorviz.engine.node import node as engine_node
 from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.engine.unbroadcast import can_grow, unbroadcast
-from tensorviz.trace import Share, TraceNode, sum_axes
+from tensorviz.trace import Share, TraceNode
 
 AGAIN = 1.75
 """The factor of a second gradient: a rule that is not linear in what it receives gives itself away."""

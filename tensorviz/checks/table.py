@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorviz.arguments import mapping, shown
+from tensorviz.axes import in_words
 from tensorviz.errors import DTypeError, NodeLookupError
 from tensorviz.trace import Array, Trace, TraceNode
 
@@ -199,7 +200,7 @@ def _shape_hint(mine: Array, theirs: Array) -> str:
                 grown = mine.ndim - theirs.ndim
                 axes = (*range(grown), *(grown + i for i, n in enumerate(theirs.shape) if n == 1 and mine.shape[grown + i] != 1))
                 right = np.allclose(mine.sum(axis=axes).reshape(theirs.shape), theirs, RTOL, ATOL)
-                return f": summed over axes {', '.join(map(str, axes))} it has the right shape{' and the right numbers' if right else ''}"
+                return f": summed over {in_words(axes)} it has the right shape{' and the right numbers' if right else ''}"
         except ValueError:
             pass
     return ""

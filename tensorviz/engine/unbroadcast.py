@@ -11,7 +11,7 @@ import numpy as np
 @lru_cache(maxsize=4096)
 def grown_axes(result_shape: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
     """The axes over which a gradient of ``result_shape`` is summed for an operand of ``shape``. Memoised: a network asks for the same few pairs at every step."""
-    from tensorviz.trace import sum_axes
+    from tensorviz.axes import sum_axes
 
     return sum_axes(result_shape, shape)
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorviz.arguments import shown
+from tensorviz.axes import sum_axes
 from tensorviz.errors import AxisError, DTypeError, ShapeError
-from tensorviz.trace import sum_axes
 
 Shape = tuple[int, ...]
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from tensorviz.axes import sum_axes
 from tensorviz.engine.node import Node, twin
 from tensorviz.engine.node import node as engine_node
 from tensorviz.engine.op import REGISTRY
@@ -19,7 +20,7 @@ from tensorviz.engine.record import read_only
 from tensorviz.engine.unbroadcast import unbroadcast
 from tensorviz.errors import ShapeError
 from tensorviz.replay import Program
-from tensorviz.trace import Array, Share, Step, StepKind, Trace, TraceData, TraceNode, sum_axes
+from tensorviz.trace import Array, Share, Step, StepKind, Trace, TraceData, TraceNode
 
 
 class Place(NamedTuple):

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from tensorviz.axes import in_words
 from tensorviz.trace import Array, Share, Step, TraceData, TraceNode
 from tensorviz.views import format as fmt
 from tensorviz.views.born import Strange, born_backward, strange
@@ -269,16 +270,7 @@ def _seed(node: TraceNode, step: Step) -> str:
 
 def _unbroadcast(node: TraceNode, share: Share) -> str:
     local = fmt.shape(share.local.shape)
-    return f"Forward copied {{node}} along {fmt.axes(share.summed_axes)}, so backward its share is {summed(share.summed_axes)}: {local} becomes {fmt.shape(node.shape)}."
-
-
-def summed(axes: tuple[int, ...]) -> str:
-    """``summed over axes 0``, ``summed over axes (0, 2)``.
-
-    >>> summed((0,)), summed((0, 2))
-    ('summed over axes 0', 'summed over axes (0, 2)')
-    """
-    return f"summed over axes {axes[0] if len(axes) == 1 else axes}"
+    return f"Forward copied {{node}} along {in_words(share.summed_axes)}, so backward its share is summed over {in_words(share.summed_axes)}: {local} becomes {fmt.shape(node.shape)}."
 
 
 def _routed(share: Share, gate: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tensorviz.arguments import whole
+from tensorviz.axes import in_words
 from tensorviz.errors import OptionError
 from tensorviz.trace import Array, Step, Trace, TraceNode
 from tensorviz.views import format as fmt
@@ -144,7 +145,7 @@ def _gradients(trace: Trace, step: Step) -> tuple[str, list[tuple[Label, Array]]
     node, share = trace.nodes[step.node], step.share
     name = f"∂{_short(node)}"
     if step.kind == "unbroadcast" and share is not None:
-        return name, [_table(share.local), _table(share.value)], f"Σ {fmt.axes(share.summed_axes)}"
+        return name, [_table(share.local), _table(share.value)], f"Σ {in_words(share.summed_axes)}"
     if step.kind == "leaf":
         return f"{_short(node)}.grad", [_table(step.after)] if step.after is not None else [], ""
     if step.kind == "accumulate" and share is not None:

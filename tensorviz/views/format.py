@@ -7,7 +7,7 @@ what JavaScript's ``toFixed`` does with the exact binary value, so that the two 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
@@ -124,16 +124,6 @@ def shape(dims: Sequence[int]) -> str:
     ('(2, 3)', '(3,)', '()')
     """
     return str(tuple(int(d) for d in dims))
-
-
-def axes(summed: Iterable[int]) -> str:
-    """Axes in words.
-
-    >>> axes((0,)), axes((0, 2))
-    ('axis 0', 'axes 0, 2')
-    """
-    listed = [str(a) for a in summed]
-    return f"{'axis' if len(listed) == 1 else 'axes'} {', '.join(listed)}"
 
 
 def norm(values: npt.ArrayLike) -> float:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tensorviz.axes import in_words
 from tensorviz.trace import Array, Share, Trace, TraceNode
 from tensorviz.views import format as fmt
 from tensorviz.views.captions import title
@@ -155,7 +156,7 @@ class Formulas:
         rule = _rule(consumer, share)
         pieces = self._named(consumer, rule)
         left, sign = f"∂{self.symbol(target.id)}", "=" if len(target.shares) == 1 else "←"
-        summed = f"Σ {fmt.axes(share.summed_axes)}" if share.summed_axes else ""
+        summed = f"Σ {in_words(share.summed_axes)}" if share.summed_axes else ""
         index, worked = _numbers(self._nodes, consumer, share, rule) if numbers else ((), ())
         if not worked:
             return Formula(left, sign, summed, pieces)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tensorviz.axes import in_words
 from tensorviz.trace import Array, Share, Trace, TraceNode
 from tensorviz.views import format as fmt
 from tensorviz.views import text
@@ -141,7 +142,7 @@ def tags(share: Share) -> tuple[Tag, ...]:
     """
     found = []
     if share.summed_axes:
-        found.append(Tag("unbroadcast", f"Σ {fmt.axes(share.summed_axes)}"))
+        found.append(Tag("unbroadcast", f"Σ {in_words(share.summed_axes)}"))
     if share.route is not None:
         won = int((share.route > 0).sum())
         ties = round(float(share.route[(share.route > 0) & (share.route < 1)].sum()))

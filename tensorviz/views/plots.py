@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorviz.arguments import element, number, one_of, shown
+from tensorviz.axes import in_words
 from tensorviz.errors import DTypeError, IndexingError, MissingExtraError, OptionError, OptionTypeError
 from tensorviz.trace import Array, Share, Trace, TraceNode
 from tensorviz.views import format as fmt
@@ -302,7 +303,7 @@ def _marks(node: TraceNode, array: Array, usable: bool) -> list[str]:
         words.append(fmt.specials(array))
     elif not usable:
         words.append("0")
-    summed = dict.fromkeys(fmt.axes(share.summed_axes) for share in node.shares if share.summed_axes)
+    summed = dict.fromkeys(in_words(share.summed_axes) for share in node.shares if share.summed_axes)
     words += [f"Σ {axes}" for axes in summed]
     if len(node.shares) > 1:
         words.append(f"Σ {len(node.shares)} shares")
@@ -330,7 +331,7 @@ def _told(trace: Trace, node: TraceNode, share: Share, position: int, array: str
     which = f"share {position % len(node.shares) + 1} of {len(node.shares)}" if len(node.shares) > 1 else "only share"
     what = {
         "value": which,
-        "local": f"{which}, before Σ {fmt.axes(share.summed_axes)}" if share.summed_axes else which,
+        "local": f"{which}, before Σ {in_words(share.summed_axes)}" if share.summed_axes else which,
         "total": f"sum after {which}",
     }
     return f"∂{_name(node)}: {what[array]}, from {sender}"

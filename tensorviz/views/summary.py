@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from tensorviz.arguments import whole
+from tensorviz.axes import in_words
 from tensorviz.trace import Array, Step, Trace, TraceNode
 from tensorviz.views import format as fmt
 from tensorviz.views.captions import title
@@ -91,7 +92,7 @@ def _step(trace: Trace, step: Step, arrived: int, values: bool) -> str:
     way = f"{_who(node)} from {_who(trace.nodes[share.consumer])} slot {share.slot}"
     if step.kind == "unbroadcast":
         return (
-            f"unbroadcast {way}: summed over {fmt.axes(share.summed_axes)}, {fmt.shape(share.local.shape)} becomes {fmt.shape(share.value.shape)}"
+            f"unbroadcast {way}: summed over {in_words(share.summed_axes)}, {fmt.shape(share.local.shape)} becomes {fmt.shape(share.value.shape)}"
             + _number("share", share.value, values)
         )
     routed = "".join(f", {tag.text}" for tag in tags(share) if tag.kind == "route")

@@ -45,7 +45,7 @@ def test_the_page_of_the_digits_step_opens_from_disk_without_a_network_and_steps
     expect(status).to_contain_text(re.compile(rf"Step [2-9] of {steps}\b"))
     at_b2 = next(k for k, step in enumerate(trace.steps, 1) if step.kind == "unbroadcast" and trace.nodes[step.node].name == "b2")
     slider.fill(str(at_b2))
-    expect(status).to_contain_text("summed over axes 0: (8, 10) becomes (10,)")
+    expect(status).to_contain_text("summed over axis 0: (8, 10) becomes (10,)")
     slider.fill(str(steps))
     expect(status).to_contain_text(f"Step {steps} of {steps}")
 

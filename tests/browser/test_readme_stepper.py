@@ -28,6 +28,6 @@ def test_the_first_code_of_the_readme_steps_to_the_sum_over_rows(show, tmp_path,
     for k in range(step):
         stepper.press("ArrowRight")
         expect(status).to_contain_text(f"{k + 2} of {len(trace.steps)}")
-    expect(status).to_contain_text("summed over axes 0")
+    expect(status).to_contain_text("summed over axis 0")
     if request.config.getoption("redraw"):
         stepper.screenshot(path=ROOT / ".github" / f"stepper-{scheme}.png")

@@ -134,7 +134,7 @@ def test_the_slider_steps_with_the_arrow_keys_and_reads_its_sentence(show):
     at(stepper, 1)
     slider.fill("8")
     at(stepper, 7)
-    assert "summed over axes 0" in (slider.get_attribute("aria-valuetext") or "")
+    assert "summed over axis 0" in (slider.get_attribute("aria-valuetext") or "")
 
 
 def test_playing_goes_to_the_end_by_itself(show):
@@ -151,7 +151,7 @@ def test_at_an_unbroadcast_the_axes_are_named_and_the_sum_is_spelled_out(show):
     trace = broadcast()
     stepper = show(trace, step=step_of(trace, "unbroadcast", "b"))
     panel = stepper.get_by_role("tabpanel")
-    expect(panel).to_contain_text("summed over axes 0: (2, 3) becomes (3,)")
+    expect(panel).to_contain_text("summed over axis 0: (2, 3) becomes (3,)")
     expect(panel).to_contain_text("2.2 + 8.2 = 10.4")
     expect(panel).to_contain_text("axis 0 is dropped")
     expect(stepper.locator("[data-edge][data-active]")).to_have_attribute("data-edge", "2:1")

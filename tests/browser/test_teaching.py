@@ -56,4 +56,4 @@ def test_a_quiz_is_answered_by_the_keyboard_and_opens_the_stepper_and_the_zoo_sh
     wrong = frame.get_by_role("region", name="with wrong-axes").get_by_role("region", name="Backward pass debugger")
     expect(wrong.get_by_role("status")).to_contain_text("The wrong engine sums (2, 3) over the axes (0, 1)")
     right = frame.get_by_role("region", name="the right engine").get_by_role("region", name="Backward pass debugger")
-    expect(right.get_by_role("status")).to_contain_text("summed over axes 0")
+    expect(right.get_by_role("status")).to_contain_text("summed over axis 0")

@@ -102,9 +102,9 @@ def test_the_tour_steps_with_buttons_slider_and_keys(tour):
 
 def test_at_b_the_sentence_the_picture_and_the_inspector_say_that_axis_0_is_summed(tour):
     stepper = debugger(tour, "loss = ((X + b) ** 2).sum()")
-    stepper.find(r"\bb\b.*summed over axes 0")
+    stepper.find(r"\bb\b.*summed over axis 0")
     expect(
-        stepper.region.get_by_role("img", name=re.compile(r"local share \(2, 3\), summed over axes 0, becomes the share \(3,\) for b"))
+        stepper.region.get_by_role("img", name=re.compile(r"local share \(2, 3\), summed over axis 0, becomes the share \(3,\) for b"))
     ).to_be_visible()
     row = stepper.region.get_by_role("table", name="Ledger of ∂b").get_by_role("row").nth(1)
     for number in ("10.4", "14.8", "19.2"):
@@ -141,7 +141,7 @@ def test_in_the_max_example_the_routed_elements_and_the_tie_are_read(tour):
 
 def test_the_verdict_of_finite_differences_is_seen(tour):
     stepper = debugger(tour, "loss = ((X + b) ** 2).sum()")
-    stepper.find(r"\bb\b.*summed over axes 0")
+    stepper.find(r"\bb\b.*summed over axis 0")
     panel = stepper.open("Check")
     expect(panel).to_contain_text("ok")
     expect(panel).not_to_contain_text("mismatch")

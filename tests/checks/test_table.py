@@ -45,7 +45,7 @@ def test_a_wrong_shape_is_said_and_never_broadcast():
     X, b, trace = recorded()
     row = trace.compare({"b": X.grad})["b"]
     assert not row.close and np.isnan(row.difference)
-    assert row.note == "yours has shape (2, 3), the gradient (3,): summed over axes 0 it has the right shape and the right numbers"
+    assert row.note == "yours has shape (2, 3), the gradient (3,): summed over axis 0 it has the right shape and the right numbers"
     assert "yours has shape ()" in trace.compare({"b": 1.0})["b"].note
     assert trace.compare({"X": X.grad.T})["X"].note.endswith(": it is the transpose")
     assert trace.compare({"b": b.grad.reshape(3, 1)})["b"].note.endswith(": the numbers are right")

@@ -108,7 +108,7 @@ def test_a_file_that_is_no_trace_is_refused_in_one_line(tmp_path, capsys):
 def test_the_demo_writes_a_page(tmp_path, capsys):
     page = tmp_path / "demo.html"
     assert main(["demo", "-o", str(page)]) == 0
-    assert "summed over axes 0" in page.read_text()
+    assert "summed over axis 0" in page.read_text()
 
 
 @pytest.mark.parametrize(

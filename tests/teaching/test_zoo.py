@@ -109,7 +109,7 @@ def test_a_full_axis_that_is_summed_too_gives_every_element_the_whole_sum():
     (share,) = wrong.node("b").shares
     assert share.summed_axes == (0, 1)
     np.testing.assert_allclose(share.value, np.full(3, share.local.sum()))
-    assert "The right axes are (0,)." in wrong.steps[wrong.acts_at].caption
+    assert "It should sum axis 0 alone." in wrong.steps[wrong.acts_at].caption
 
 
 def test_without_zero_grad_the_second_pass_adds_to_the_first():

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.trace import Array, Share, Source, Step, Trace, TraceData, TraceNode, sum_axes
+from tensorviz.axes import sum_axes
+from tensorviz.trace import Array, Share, Source, Step, Trace, TraceData, TraceNode
 
 Rule = Callable[[Array], Array]
 

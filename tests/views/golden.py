@@ -12,6 +12,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from tensorviz.axes import in_words
 from tensorviz.trace import Trace
 from tensorviz.views import format as fmt
 from tensorviz.views.palette import PALETTES, Scale, tint, tokens_json
@@ -77,7 +78,7 @@ def format_json() -> dict[str, Any]:
         "stats": [{"values": [spelled(x) for x in row], "text": fmt.stats(row)} for row in STATS],
         "count": [{"n": n, "text": fmt.count(n)} for n in COUNTS],
         "shape": [{"dims": list(dims), "text": fmt.shape(dims)} for dims in SHAPES],
-        "axes": [{"axes": list(axes), "text": fmt.axes(axes)} for axes in AXES],
+        "axes": [{"axes": list(axes), "text": in_words(axes)} for axes in AXES],
     }
 
 

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 
 import tensorviz as tv
-from tensorviz.views.captions import summed, title
+from tensorviz.views.captions import title
 
 
 def sentences(trace: tv.Trace, kind: str) -> list[str]:
@@ -25,7 +25,7 @@ def test_the_seed_says_where_the_pass_starts() -> None:
 
 def test_an_unbroadcast_names_the_axes_and_both_shapes() -> None:
     assert sentences(broadcast_example(), "unbroadcast") == [
-        "Forward copied b along axis 0, so backward its share is summed over axes 0: (2, 3) becomes (3,)."
+        "Forward copied b along axis 0, so backward its share is summed over axis 0: (2, 3) becomes (3,)."
     ]
 
 
@@ -67,9 +67,12 @@ def test_a_gate_that_lets_nothing_through_is_said_to_block() -> None:
     assert told == ["relu blocks the gradient: x receives 0."]
 
 
-def test_several_axes_are_listed_as_python_lists_them() -> None:
-    assert summed((0,)) == "summed over axes 0"
-    assert summed((0, 2)) == "summed over axes (0, 2)"
+def test_one_axis_is_an_axis_and_several_are_axes() -> None:
+    a, b = tv.tensor(np.ones((2, 1, 3)), requires_grad=True), tv.tensor(np.ones((4, 1)), requires_grad=True)
+    assert sentences((a * b).sum().backward(), "unbroadcast") == [
+        "Forward copied a along axis 1, so backward its share is summed over axis 1: (2, 4, 3) becomes (2, 1, 3).",
+        "Forward copied b along axes 0, 2, so backward its share is summed over axes 0, 2: (2, 4, 3) becomes (4, 1).",
+    ]
 
 
 def test_a_value_that_one_gate_uses_twice_is_sent_two_shares():

@@ -68,9 +68,8 @@ def test_the_norm_neither_overflows_nor_underflows() -> None:
     assert fmt.norm([3e-200, 4e-200]) == pytest.approx(5e-200)
 
 
-def test_shapes_axes_and_counts() -> None:
+def test_shapes_and_counts() -> None:
     assert (fmt.shape((2, 3)), fmt.shape((3,)), fmt.shape(())) == ("(2, 3)", "(3,)", "()")
-    assert (fmt.axes((0,)), fmt.axes((0, 2))) == ("axis 0", "axes 0, 2")
     assert (fmt.counted(1, "tie"), fmt.counted(20000, "node")) == ("1 tie", "20,000 nodes")
 
 

@@ -82,7 +82,7 @@ def broadcast() -> Trace:
         Step("accumulate", 2, to_a, zero((2, 3)), to_a.value, "X + b receives its only share."),
         Step("pull", 2, None, None, None, "add distributes; shares go to X and b."),
         Step("accumulate", 0, to_x, zero((2, 3)), to_x.value, "X receives its only share from X + b."),
-        Step("unbroadcast", 1, to_b, None, None, "Forward copied b along axis 0, so backward its share is summed over axes 0: (2, 3) becomes (3,)."),
+        Step("unbroadcast", 1, to_b, None, None, "Forward copied b along axis 0, so backward its share is summed over axis 0: (2, 3) becomes (3,)."),
         Step("accumulate", 1, to_b, zero(3), to_b.value, "b receives its only share from X + b."),
         Step("leaf", 0, None, None, g, "X.grad was None and now holds ∂X."),
         Step("leaf", 1, None, None, to_b.value, "b.grad was None and now holds ∂b."),

@@ -128,7 +128,7 @@ def _at(*place: Any, value: Any) -> Callable[[dict[str, Any]], None]:
         (_at("nodes", "forms", 4, "saved_from", value={"a": 7}), r"the slot of the saved value 'a' 7, expected one of -1 to 1"),
         (_at("sources", 0, "line", value="1"), r"has its source's line '1', expected a whole number"),
         (_at("sources", 0, "end_line", value=10**12), r"has an expression from line \d+ to line 1000000000000"),
-        (_at("shares", "axes", 1, value=[]), r"a share of node 1 \(leaf\) is summed over axes \(\), but \(2, 3\) becomes \(3,\) over \(0,\)"),
+        (_at("shares", "axes", 1, value=[]), r"a share of node 1 \(leaf\) is summed over no axis, but \(2, 3\) becomes \(3,\) over axis 0"),
         (_at("roots", value=[]), r"the record has roots \(\), but seeds \(6,\)"),
         (_at("roots", value=["6"]), r"has a root '6', expected a whole number"),
     ],

@@ -74,9 +74,9 @@ export function count(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** Axes as the words of a caption have them: `0`, `(0, 2)`. */
+/** Axes in words: `axis 0`, `axes 0, 2`. */
 export function axes(list: readonly number[]): string {
-  return list.length === 1 ? String(list[0]) : `(${list.join(", ")})`;
+  return `${list.length === 1 ? "axis" : "axes"} ${list.join(", ")}`;
 }
 
 const FRACTIONS: Record<string, string> = { "2": "½", "3": "⅓", "4": "¼", "5": "⅕", "6": "⅙", "8": "⅛" };

@@ -1,5 +1,6 @@
 /** What has happened after step k: the twin of `views/state.py`, precomputed so that a look-up costs nothing. Knows no DOM. */
 import { checkOf, type Row } from "./check";
+import { axes } from "./format";
 import type { Granularity } from "./state";
 import type { ArrayView, NodeEntry, Recording } from "./wire";
 
@@ -142,8 +143,7 @@ export class Steps {
     const add = (mark: MarkKind, label: string) => this.marks.push({ step: k, kind: mark, node, label });
     const entry = rec.header.nodes[node];
     if (kind === "unbroadcast") {
-      const axes = rec.axes(share);
-      add("unbroadcast", `Σ ${axes.length === 1 ? "axis" : "axes"} ${axes.join(", ")}`);
+      add("unbroadcast", `Σ ${axes(rec.axes(share))}`);
     } else {
       if (entry && entry.shares.length > 1) add("fork", `Σ ${shortTitle(rec, node)} ${arrived}/${entry.shares.length}`);
       const route = rec.array(rec.share.route[share] ?? -1);

@@ -27,7 +27,7 @@ it("a share that was set by hand is told so, without the terms that no rule comp
   const text = panel([["2:1", 1, 9.5]]);
   expect(text).toContain("[1] set to 9.5 by hand; the recorded rule gave 14.8");
   expect(text).not.toContain("local share");
-  expect(text).not.toContain("summed over axes 0: (2, 3)");
+  expect(text).not.toContain("summed over axis 0: (2, 3)");
 });
 
 it("another share than the one that was set keeps its rule and its terms", () => {

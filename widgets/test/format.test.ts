@@ -40,7 +40,7 @@ describe("the entries of an array", () => {
 
 it("shapes, axes and fractions are written as Python and people do", () => {
   expect([shape([]), shape([3]), shape([2, 3])]).toEqual(["()", "(3,)", "(2, 3)"]);
-  expect([axes([0]), axes([0, 2])]).toEqual(["0", "(0, 2)"]);
+  expect([axes([0]), axes([0, 2])]).toEqual(["axis 0", "axes 0, 2"]);
   expect([0, 1, 0.5, 1 / 3, 1 / 7].map(fraction)).toEqual(["0", "1", "½", "⅓", "1/7"]);
 });
 

@@ -78,7 +78,7 @@ describe("stepping", () => {
     slider.dispatchEvent(new Event("input"));
     drawn();
     expect(view.element.dataset["step"]).toBe("7");
-    expect(slider.getAttribute("aria-valuetext")).toContain("summed over axes 0");
+    expect(slider.getAttribute("aria-valuetext")).toContain("summed over axis 0");
   });
 
   it("draws once however often the slider moves between two frames", () => {
@@ -203,14 +203,14 @@ describe("the picture", () => {
 describe("the inspector", () => {
   it("draws the unbroadcast before and after", () => {
     open("broadcast", { step: 7 });
-    expect(panel()).toContain("summed over axes 0: (2, 3) becomes (3,)");
+    expect(panel()).toContain("summed over axis 0: (2, 3) becomes (3,)");
     expect(panel()).toContain("∂b[0] = 2.2 + 8.2 = 10.4");
     expect(panel()).toContain("axis 0 is dropped");
   });
 
   it("still says so when the node is looked at later", () => {
     open("broadcast", { step: 10, selected: 1 });
-    expect(panel()).toContain("summed over axes 0");
+    expect(panel()).toContain("summed over axis 0");
   });
 
   it("keeps the ledger of a fork: two shares and their running sum", () => {

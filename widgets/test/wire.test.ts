@@ -11,7 +11,7 @@ describe("a container from Python", () => {
     expect(rec.kinds).toEqual(
       "seed pull accumulate pull accumulate pull accumulate unbroadcast accumulate leaf leaf".split(" "),
     );
-    expect(told(rec, 7)).toContain("summed over axes 0");
+    expect(told(rec, 7)).toContain("summed over axis 0");
     const a = rec.array(rec.header.nodes[2]?.value ?? -1);
     expect(a?.shape).toEqual([2, 3]);
     expect([...(a?.data ?? [])]).toEqual([1 + 0.1, 2 + 0.2, 3 + 0.3, 4 + 0.1, 5 + 0.2, 6 + 0.3]);

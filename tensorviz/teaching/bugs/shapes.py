@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.axes import in_words
 from tensorviz.teaching.sweep import Mistake, Place, Stop, Sweep, title
 from tensorviz.trace import Array
 
@@ -30,8 +31,9 @@ class NoUnbroadcast(Mistake):
             return super().fitted(sweep, i, slot, local)
         target = sweep.nodes[sweep.nodes[i].inputs[slot]]
         axes = sweep.sent[i, slot].summed_axes
-        over = f"axis {axes[0]}" if len(axes) == 1 else f"the axes {axes}"
-        raise Stop(f"the share for {title(target)} has shape {local.shape}, {title(target)} has shape {target.shape}, and nothing sums {over}")
+        raise Stop(
+            f"the share for {title(target)} has shape {local.shape}, {title(target)} has shape {target.shape}, and nothing sums {in_words(axes)}"
+        )
 
 
 class WrongAxes(Mistake):
@@ -57,8 +59,8 @@ class WrongAxes(Mistake):
         left = np.add.reduce(local, axis=axes, keepdims=True).reshape([1 if k == full else s for k, s in _numbered(local.shape, target.shape)])
         sweep.act(
             i,
-            f"The wrong engine sums {local.shape} over the axes {axes}, though {title(target)} of shape {target.shape} has its full size at axis {full}: "
-            f"what is left, {left.shape}, is spread over {title(target)} again. The right axes are {right}.",
+            f"The wrong engine sums {local.shape} over {in_words(axes)}, though {title(target)} of shape {target.shape} has its full size at axis {full}: "
+            f"what is left, {left.shape}, is spread over {title(target)} again. It should sum {in_words(right)} alone.",
         )
         return axes, np.array(np.broadcast_to(left, target.shape))
 

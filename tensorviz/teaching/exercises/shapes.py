@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.axes import sum_axes
 from tensorviz.engine.unbroadcast import unbroadcast
 from tensorviz.teaching.exercise import Case, Exercise, Part
 from tensorviz.teaching.exercises.answers import random
-from tensorviz.trace import sum_axes
 
 Shapes = tuple[tuple[int, ...], tuple[int, ...]]
 

@@ -1,7 +1,7 @@
 /** A picture in the browser, of what Python did not draw: the same marks and class names as `views/picture.py`. Knows nothing of states. */
 import type { Kind } from "../color";
 import { s } from "../dom";
-import { cells, count, number, shape, stats } from "../format";
+import { axes, cells, count, number, shape, stats } from "../format";
 import type { Steps } from "../step";
 import { depth } from "../tints";
 import type { ArrayView, Recording } from "../wire";
@@ -240,7 +240,7 @@ function station(rec: Recording, steps: Steps, item: Item, root: boolean, taken:
         s(
           "g",
           { class: "tv-badge", "data-badge": sign, "data-on": row.uses[0], "data-future": "" },
-          s("title", {}, sign === "route" ? "routed" : `summed over axes ${rec.axes(share).join(", ")}`),
+          s("title", {}, sign === "route" ? "routed" : `summed over ${axes(rec.axes(share))}`),
           s("rect", { class: "tv-pill", x: f(x), y: f(row.port - PILL / 2), width: PILL, height: PILL, rx: PILL / 2 }),
           s("path", { class: "tv-sign", d: SIGNS[sign], transform: `translate(${f(x + PILL / 2)},${f(row.port)})` }),
         ),

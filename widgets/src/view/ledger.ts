@@ -187,7 +187,7 @@ function notes(formula: Child[], summed: readonly number[], arrived: boolean): C
   return [
     formula.length > 0 && h("small", { class: "tv-mono" }, ...formula),
     summed.length > 0 &&
-      h("small", {}, `${arrived ? "" : "to be "}summed over `, h("span", { class: "tv-keep" }, `axes ${axes(summed)}`)),
+      h("small", {}, `${arrived ? "" : "to be "}summed over `, h("span", { class: "tv-keep" }, axes(summed))),
   ];
 }
 

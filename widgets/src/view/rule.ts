@@ -17,9 +17,7 @@ function left(rec: Recording, share: number) {
 export function shareRule(rec: Recording, share: number): Virtual {
   const summed = rec.axes(share);
   const several = (rec.header.nodes[rec.share.target[share] ?? -1]?.shares.length ?? 0) > 1;
-  const sum = summed.length
-    ? h("span", { class: "tv-ax" }, "Σ", h("sub", {}, `${summed.length === 1 ? "axis" : "axes"} ${summed.join(", ")}`))
-    : null;
+  const sum = summed.length ? h("span", { class: "tv-ax" }, "Σ", h("sub", {}, axes(summed))) : null;
   const sign = several ? " ← " : " = ";
   const first = h("p", { class: "tv-formula" }, ...left(rec, share), sign, sum, sum && " ", ...ruleOf(rec, share));
   const worked = part(rec, share, "worked");
@@ -49,7 +47,7 @@ export function pullRules(rec: Recording, id: number): Virtual | null {
       ...left(rec, share),
       " ← ",
       ...ruleOf(rec, share),
-      summed.length > 0 && h("small", {}, ` then summed over axes ${axes(summed)}`),
+      summed.length > 0 && h("small", {}, ` then summed over ${axes(summed)}`),
     );
   });
   return rows.length

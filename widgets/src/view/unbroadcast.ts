@@ -17,7 +17,7 @@ export function unbroadcast(rec: Recording, share: number): Virtual {
   const value = rec.array(rec.share.value[share] ?? -1);
   const name = shortTitle(rec, target, 20);
   if (!local || !value) return h("div");
-  const words = `local share ${shape(local.shape)}, summed over axes ${axes(summed)}, becomes the share ${shape(value.shape)} for ${name}`;
+  const words = `local share ${shape(local.shape)}, summed over ${axes(summed)}, becomes the share ${shape(value.shape)} for ${name}`;
   const drawn = local.shape.length <= 2 && fits(local) && grid(local.shape)[1] <= 5 && grid(local.shape)[0] <= 6;
   return h(
     "div",
@@ -25,7 +25,7 @@ export function unbroadcast(rec: Recording, share: number): Virtual {
     h(
       "p",
       { class: "tv-said" },
-      h("mark", {}, `summed over axes ${axes(summed)}`),
+      h("mark", {}, `summed over ${axes(summed)}`),
       `: ${shape(local.shape)} becomes ${shape(value.shape)}`,
     ),
     drawn
@@ -175,7 +175,7 @@ function strips(rec: Recording, share: number, words: string): Virtual {
     );
   const gone = summed.filter((axis) => !wrongly(axis, local.shape, value.shape));
   const fate = gone.length
-    ? `${gone.length === 1 ? "axis" : "axes"} ${gone.join(", ")} ${gone.length === 1 ? "is" : "are"} ${kept ? "kept as size 1" : "dropped"}`
+    ? `${axes(gone)} ${gone.length === 1 ? "is" : "are"} ${kept ? "kept as size 1" : "dropped"}`
     : "";
   parts.push(s("text", { class: "tv-fate", x: x2, y: y2 + afterHeight + 18 }, fate));
   const w = Math.max(x2 + afterWidth, x2 + 128) + 6;
@@ -224,13 +224,12 @@ function ruler(rec: Recording, share: number): Virtual {
     );
   const dropped = summed.filter((axis) => axis < full.length - own.length);
   const kept = summed.filter((axis) => axis >= full.length - own.length && !wrongly(axis, full, own));
-  const list = (found: readonly number[]) => `${found.length === 1 ? "axis" : "axes"} ${found.join(", ")}`;
   const why = [
     dropped.length
-      ? `${name} has no ${list(dropped)}: forward repeats it, backward adds the repeats and drops ${dropped.length === 1 ? "the axis" : "them"}.`
+      ? `${name} has no ${axes(dropped)}: forward repeats it, backward adds the repeats and drops ${dropped.length === 1 ? "the axis" : "them"}.`
       : "",
     kept.length
-      ? `${name} has size 1 along ${list(kept)}: backward adds along ${kept.length === 1 ? "it" : "them"} and keeps size 1.`
+      ? `${name} has size 1 along ${axes(kept)}: backward adds along ${kept.length === 1 ? "it" : "them"} and keeps size 1.`
       : "",
     // Only a broken engine does this.
     ...summed
