@@ -30,7 +30,7 @@ def rerun(trace: Trace, values: Mapping[Any, npt.ArrayLike] | None = None, *, sh
 
     ``values``: keys as :meth:`Trace.node` takes them, arrays of exactly the recorded shapes; leaves, parameters and constants only, since a result
     follows from its operands. ``shares``: by edge (``"consumer:slot"``, :attr:`Share.edge`), what is to arrive instead of what the rule sent; a single
-    number fills the share. What is downstream of neither stays as recorded, values of ``dropout`` and other random ops included. Ids, names and
+    number fills the share. Such a share says so (:attr:`Share.by_hand`), and so do the captions of it and of what follows. What is downstream of neither stays as recorded, values of ``dropout`` and other random ops included. Ids, names and
     sources are those of the record; ``.grad`` of the leaves is shown as if it had held what it held then.
 
     Raises :class:`ReplayError` for a result, a share that was not sent, or an op that this process does not know; :class:`ShapeError` and
@@ -145,11 +145,11 @@ class _Rerun:
         value = np.asarray(unbroadcast(local, shape)).astype(dtype, copy=False)
         given = self.given.get((node.uid, slot))
         if given is not None:
-            local, value = _instead(local, value, axes, given.astype(dtype, copy=False))
+            value = given.astype(dtype, copy=False)
         before = totals.get(target.uid)
         with np.errstate(all="ignore"):
             total = totals[target.uid] = _scalar(value) if before is None else before + _scalar(value)
-        share = Share(node.uid, slot, target.uid, read_only(local), axes, read_only(value), read_only(total), route(node, slot))
+        share = Share(node.uid, slot, target.uid, read_only(local), axes, read_only(value), read_only(total), route(node, slot), given is not None)
         received.setdefault(target.uid, []).append(share)
         made = [Step("unbroadcast", target.uid, share, None, None, "")] if axes else []
         return [*made, Step("accumulate", target.uid, share, optional_array(before), share.total, "")]
@@ -173,18 +173,6 @@ def _fitted(share: Share, value: npt.ArrayLike) -> Array:
     if given.shape not in ((), share.value.shape):
         raise ShapeError(f"rerun: the share over {share.edge!r} has shape {share.value.shape}, got {given.shape}; only a single number is repeated")
     return np.broadcast_to(given, share.value.shape)
-
-
-def _instead(local: Array, value: Array, axes: tuple[int, ...], given: Array) -> tuple[Array, Array]:
-    """The local share and the share, with what was given in place of the latter; what was summed is spread evenly over its terms."""
-    if not axes:
-        return given.reshape(local.shape), given
-    kept = tuple(1 if axis in axes else size for axis, size in enumerate(local.shape))
-    count = np.prod([local.shape[axis] for axis in axes])
-    with np.errstate(all="ignore"):
-        plain = not np.any(given)  # a share set to zero has zero terms, whatever they were
-        spread = np.zeros(local.shape, local.dtype) if plain else (local + ((given - value) / count).reshape(kept)).astype(local.dtype)
-    return spread, given
 
 
 def _scalar(value: Any) -> Any:

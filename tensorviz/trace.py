@@ -110,6 +110,8 @@ class Share:
     """The target's running sum after this share."""
     route: Array | None = None
     """For ops that select: a weight in [0, 1] per element of the operand (a tie of k has 1/k each)."""
+    by_hand: bool = False
+    """Set in a rerun: ``value`` is what was given in place of what the rule sent, which ``local`` and ``summed_axes`` still tell."""
 
     @property
     def edge(self) -> str:

@@ -181,6 +181,7 @@ def _share(place: _Place, s: Share, target: TraceNode, nodes: tuple[TraceNode, .
             )
     elif s.summed_axes:
         place.fail(f"is summed over {in_words(s.summed_axes)}, but its shape is that of the node")
+    place.flag("by_hand", s.by_hand)
     if s.route is not None:
         place.array("route", s.route, target.shape)
 

@@ -10,6 +10,7 @@ import pytest
 import tensorviz as tv
 from tensorviz.errors import DTypeError, ReplayError, ShapeError
 from tensorviz.trace import Trace
+from tensorviz.views.formulas import formula
 
 
 def network(w: np.ndarray, x: np.ndarray) -> Trace:
@@ -113,16 +114,6 @@ def test_a_share_set_to_zero_is_missing_downstream_and_only_there() -> None:
     assert float(cut.node("z").value) == 12.0
 
 
-def test_a_changed_share_of_a_broadcast_operand_is_still_the_sum_of_its_local_share() -> None:
-    X, b = tv.tensor(X0, requires_grad=True), tv.tensor([0.1, 0.2], requires_grad=True)
-    trace = ((X + b) ** 2).sum().backward()
-    share = trace.node("b").shares[0]
-    again = trace.rerun(shares={share.edge: [9.0, float(share.value[1])]}).node("b").shares[0]
-    np.testing.assert_allclose(again.local.sum(axis=0), [9.0, share.value[1]])
-    np.testing.assert_array_equal(again.local[:, 1], share.local[:, 1])
-    assert not trace.rerun(shares={share.edge: 0}).node("b").shares[0].local.any()
-
-
 def test_a_loaded_record_runs_again(tmp_path) -> None:
     trace = network(W0, X0)
     trace.save(tmp_path / "pass.tvz")
@@ -152,3 +143,57 @@ def test_what_does_not_fit_is_refused_in_words() -> None:
     edge = trace.node("b").shares[0].edge
     with pytest.raises(ShapeError, match=r"has shape \(2,\), got \(3,\)"):
         trace.rerun(shares={edge: [1.0, 2.0, 3.0]})
+
+
+def test_a_share_set_by_hand_says_so_and_keeps_what_its_rule_gave(tmp_path) -> None:
+    X, b = tv.tensor(X0, requires_grad=True, name="X"), tv.tensor([0.1, 0.2], requires_grad=True, name="b")
+    trace = ((X + b) ** 2).sum().backward()
+    was = trace.node("b").shares[0]
+    again = trace.rerun(shares={was.edge: [9.0, 0.0]})
+    share = again.node("b").shares[0]
+    assert (share.by_hand, share.value.tolist(), share.summed_axes) == (True, [9.0, 0.0], (0,))
+    np.testing.assert_array_equal(share.local, was.local)
+    assert not any(s.by_hand for n in again.nodes for s in n.shares if s is not share)
+    again.save(tmp_path / "changed.tvz")
+    assert [s.edge for n in tv.load(tmp_path / "changed.tvz").nodes for s in n.shares if s.by_hand] == [was.edge]
+
+
+def test_the_sentences_say_what_was_set_by_hand_and_what_follows_from_it() -> None:
+    X, b = tv.tensor(X0, requires_grad=True, name="X"), tv.tensor([0.1, 0.2], requires_grad=True, name="b")
+    h = X + b
+    trace = ((h * 2.0) ** 2).sum().backward()
+    said = [s.caption for s in trace.rerun(shares={trace.node("h").shares[0].edge: 1.0, trace.node("b").shares[0].edge: 9.0}).steps]
+    assert "The rule of h * 2.0 runs: mul swaps; a share goes to h. The share of h is set by hand instead." in said
+    assert "h receives its only share, set by hand in place of that from h * 2.0, so ∂h is complete." in said
+    assert (
+        "The rule of h runs: add distributes; shares go to X and b. ∂h follows from a share set by hand: it is no derivative. "
+        "The share of b is set by hand instead." in said
+    )
+    assert (
+        "Forward copied b along axis 0, so backward what h sends would be summed over axis 0, (3, 2) to (2,); this share is set by hand instead."
+        in said
+    )
+    assert "X.grad was None and now holds ∂X. ∂X follows from a share set by hand: it is no derivative." in said
+    assert not any("by hand" in s.caption for s in trace.rerun({"b": [1.0, 2.0]}).steps)
+
+
+def test_one_share_of_several_that_was_set_by_hand_is_told_apart() -> None:
+    x = tv.tensor(3.0, requires_grad=True)
+    trace = (x * x).backward()
+    again = trace.rerun(shares={"1:1": -1.0})
+    assert [s.caption for s in again.steps][1:4] == [
+        "The rule of x * x runs: mul swaps; two shares go to x. A share of x is set by hand instead.",
+        "x is used twice, so its shares add: the first, 3 from x * x, makes ∂x = 3.",
+        "x is used twice, so its shares add: the second, −1, set by hand in place of that from x * x, makes ∂x = 2; all are in.",
+    ]
+    assert [str(formula(again, s)).split("\n")[0] for s in again.node("x").shares] == ["∂x ← ∂(x * x) · x", "∂x ← −1, set by hand"]
+    assert "share 2 of 2, set by hand; share = −1" in again.summary()
+    assert 'data-badge="hand"' in again.to_svg()
+
+
+def test_no_rule_is_blamed_for_a_share_that_was_set_by_hand() -> None:
+    trace = network(W0, X0)
+    report = trace.rerun(shares={trace.node("b").shares[0].edge: 0.0}).check()
+    assert report.blame is None
+    assert "Shares set by hand: that of b from " in str(report)
+    assert {r.node for r in report.rows if r.verdict == "mismatch"} == {trace.node("b").id}

@@ -123,7 +123,22 @@ def report_of(subject: Subject, blocks: list[Block], notes: tuple[str, ...] = ()
     said = blame_text(data, blocks, blame)
     if blame is not None and any(b.node == blame and b.scope == "local" and b.code == CODE["mismatch"] for b in blocks):
         said = " ".join(part for part in (said, overwritten(subject, blame)) if part)
-    return CheckReport(blocks, blame=blame, blame_text=said, subject=f"check of {root}", notes=(*notes, *born(subject, blocks)))
+    return CheckReport(blocks, blame=blame, blame_text=said, subject=f"check of {root}", notes=(*notes, *_by_hand(subject), *born(subject, blocks)))
+
+
+def _by_hand(subject: Subject) -> tuple[str, ...]:
+    """A note on shares that were set in a rerun, after which gradients are no derivatives any more."""
+    if not subject.set_by_hand:
+        return ()
+    nodes, most = subject.nodes, 3
+    named = [f"that of {title(nodes[s.target])} from {title(nodes[s.consumer])}" for s in subject.set_by_hand[:most]]
+    more = f" and {len(subject.set_by_hand) - most} more" if len(subject.set_by_hand) > most else ""
+    return (
+        (
+            f"Shares set by hand: {', '.join(named)}{more}. Gradients that follow from them are no derivatives, so they differ. "
+            "Rules are compared by what they gave."
+        ),
+    )
 
 
 def is_wrong(b: Block) -> bool:

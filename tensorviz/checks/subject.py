@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +13,7 @@ from tensorviz.checks.differences import Ruler
 from tensorviz.checks.outside import outside
 from tensorviz.checks.stacked import Stacked
 from tensorviz.engine.op import REGISTRY
+from tensorviz.engine.unbroadcast import unbroadcast
 from tensorviz.replay import Program
 from tensorviz.trace import Array, Share, TraceData, TraceNode
 
@@ -20,6 +22,11 @@ OVERHEAD = 200
 
 SMALL = 500
 """Up to so many nodes it is found out, and kept, what lies downstream of each."""
+
+
+def _ruled(share: Share) -> Share:
+    """The share that the rule sent: what was set in a rerun is no fault of the rule."""
+    return replace(share, value=np.asarray(unbroadcast(share.local, share.value.shape))) if share.by_hand else share
 
 
 class Subject:
@@ -33,7 +40,8 @@ class Subject:
         self.sent: dict[int, dict[int, Share]] = {}
         for n in data.nodes:
             for share in n.shares:
-                self.sent.setdefault(share.consumer, {})[share.slot] = share
+                self.sent.setdefault(share.consumer, {})[share.slot] = _ruled(share)
+        self.set_by_hand = [share for n in data.nodes for share in n.shares if share.by_hand]
         self.seeds: dict[int, Array] = {}
         for step in data.steps:
             if step.kind == "seed" and step.after is not None:

@@ -92,6 +92,20 @@ class Captions:
         return sent
 
     @cached_property
+    def _by_hand(self) -> frozenset[tuple[int, int]]:
+        """The consumers and slots whose share was set in a rerun."""
+        return frozenset((s.consumer, s.slot) for node in self._data.nodes for s in node.shares if s.by_hand)
+
+    @cached_property
+    def _follows(self) -> set[int]:
+        """The nodes whose gradient has a share that was set by hand, or that follows from one."""
+        found: set[int] = set()
+        for node in reversed(self._data.nodes if self._by_hand else ()):
+            if any(s.by_hand or s.consumer in found for s in node.shares):
+                found.add(node.id)
+        return found
+
+    @cached_property
     def _born(self) -> dict[int, list[tuple[Strange, str]]]:
         return born_backward(self._data.nodes)
 
@@ -111,11 +125,11 @@ class Captions:
             return self._accumulate(k, node, step.share)
         if step.kind == "pull":
             born = self._born.get(step.node)
-            return self._pull(node) + (f" {_STRANGE[_worst_of(born)]} is born here." if born else "")
+            return self._pull(node) + (f" {_STRANGE[_worst_of(born)]} is born here." if born else "") + self._hand(node)
         if step.kind == "seed":
             return _seed(node, step)
         if step.kind == "leaf":
-            return _leaf(node, step)
+            return _leaf(node, step) + (f" {_FOLLOWS}" if node.id in self._follows else "")
         assert step.share is not None
         return _unbroadcast(node, step.share)
 
@@ -137,20 +151,33 @@ class Captions:
             found = self._pulls[key] = _pull(node, sent, titles)
         return found
 
+    def _hand(self, node: TraceNode) -> str:
+        """What a rule is told to have to do with shares that were set by hand: what it runs on, and what is not taken from it."""
+        if not self._by_hand:
+            return ""
+        replaced = [i for slot, i in enumerate(node.inputs) if (node.id, slot) in self._by_hand]
+        which = "A" if Counter(self._sent.get(node.id, ())) - Counter(replaced) & Counter(replaced) else "The"
+        called = plain(_listed(list(dict.fromkeys(self.titles[i] for i in replaced)))) if replaced else ""
+        return (f" {_FOLLOWS}" if node.id in self._follows else "") + (f" {which} share of {called} is set by hand instead." if replaced else "")
+
     def _accumulate(self, k: int, node: TraceNode, share: Share) -> str:
         count = len(node.shares)
         if count <= 1:
-            if share.route is not None:
+            if share.route is not None and not share.by_hand:
                 return f"{_routed(share, _gate(self._data.nodes[share.consumer]))}."
             value = share.value.size == 1
             total = share.total.size == 1 and share.total is not share.value and _value(share.total) != (_value(share.value) if value else "")
             holds = _holds(share.value)
-            return f"{{node}} receives its only share{', {value},' if value else ''} from {{sender}}{f', with {holds},' if holds else ','} so ∂{{symbol}} is complete{': {total}' if total else ''}."
+            hand = f"{'' if value else ','} set by hand in place of that" if share.by_hand else ""
+            return f"{{node}} receives its only share{', {value},' if value else ''}{hand} from {{sender}}{f', with {holds},' if holds else ','} so ∂{{symbol}} is complete{': {total}' if total else ''}."
         used = _COUNTS[count] if count < len(_COUNTS) else f"{fmt.count(count)} times"
         arrived = self._arrived[k]
         which = _ORDINALS[arrived - 1] if arrived <= len(_ORDINALS) else "number {arrived}"
         makes = " makes ∂{symbol} = {total}" if share.total.size == 1 else f" brings ‖∂{{symbol}}‖ to {fmt.number(fmt.norm(share.total))}"
-        given = f"the {which}, {{value}} from {{sender}}," if share.value.size == 1 else f"the {which}, from {{sender}},"
+        hand = "set by hand in place of that " if share.by_hand else ""
+        given = (
+            f"the {which}, {{value}}{',' if hand else ''} {hand}from {{sender}}," if share.value.size == 1 else f"the {which}, {hand}from {{sender}},"
+        )
         return f"{{node}} is used {used}, so its shares add: {given}{makes}{'.' if arrived < count else '; all are in.'}"
 
 
@@ -270,6 +297,8 @@ def _seed(node: TraceNode, step: Step) -> str:
 
 def _unbroadcast(node: TraceNode, share: Share) -> str:
     local = fmt.shape(share.local.shape)
+    if share.by_hand:
+        return f"Forward copied {{node}} along {in_words(share.summed_axes)}, so backward what {{sender}} sends would be summed over {in_words(share.summed_axes)}, {local} to {fmt.shape(node.shape)}; this share is set by hand instead."
     return f"Forward copied {{node}} along {in_words(share.summed_axes)}, so backward its share is summed over {in_words(share.summed_axes)}: {local} becomes {fmt.shape(node.shape)}."
 
 
@@ -299,6 +328,9 @@ def _leaf(node: TraceNode, step: Step) -> str:
         return f"{{node}}.grad held zeros, and ∂{{symbol}}{' = {cotangent}' if added else ''} is added to it{tail}."
     sums = "; the sum is {after}" if held and now else ""
     return f"{{node}}.grad already held {'{before}' if held else 'a gradient'}, and ∂{{symbol}}{' = {cotangent}' if added else ''} is added to it{sums}{tail}. Without zero_grad() it keeps growing."
+
+
+_FOLLOWS = "∂{symbol} follows from a share set by hand: it is no derivative."
 
 
 _STRANGE: dict[Strange, str] = {"nan": "NaN", "inf": "An infinity"}

@@ -144,6 +144,8 @@ def _gradients(trace: Trace, step: Step) -> tuple[str, list[tuple[Label, Array]]
     """What a step is about: the name, one array, or the terms and their sum."""
     node, share = trace.nodes[step.node], step.share
     name = f"∂{_short(node)}"
+    if share is not None and share.by_hand:
+        return f"{name}, set by hand", [_table(share.value if step.kind == "unbroadcast" else share.total)], ""
     if step.kind == "unbroadcast" and share is not None:
         return name, [_table(share.local), _table(share.value)], f"Σ {in_words(share.summed_axes)}"
     if step.kind == "leaf":

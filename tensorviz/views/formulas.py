@@ -153,6 +153,8 @@ class Formulas:
     def of(self, share: Share, *, numbers: bool = True) -> Formula:
         """The formula of a share, with the numbers of one entry if they are wanted and help."""
         consumer, target = self._nodes[share.consumer], self._nodes[share.target]
+        if share.by_hand:
+            return Formula(f"∂{self.symbol(target.id)}", "=" if len(target.shares) == 1 else "←", "", _given(share))
         rule = _rule(consumer, share)
         pieces = self._named(consumer, rule)
         left, sign = f"∂{self.symbol(target.id)}", "=" if len(target.shares) == 1 else "←"
@@ -166,6 +168,8 @@ class Formulas:
     def names(self, share: Share) -> tuple[str, Pieces]:
         """The left side of a share's formula and its rule, and no more."""
         consumer = self._nodes[share.consumer]
+        if share.by_hand:
+            return f"∂{self.symbol(share.target)}", _given(share)
         return f"∂{self.symbol(share.target)}", self._named(consumer, _rule(consumer, share))
 
     def _named(self, consumer: TraceNode, rule: str) -> Pieces:
@@ -198,6 +202,12 @@ def symbol(node: TraceNode) -> str:
 def _factor(called: str) -> str:
     name = cut(called, LONGEST)
     return name if re.fullmatch(r"[\w.\[\]…]+", name) else f"({name})"
+
+
+def _given(share: Share) -> Pieces:
+    """What stands in the place of a rule where a share was set by hand."""
+    one = share.value.size == 1
+    return (Piece(fmt.number(share.value.reshape(()).item()), "gradient"), Piece(", set by hand")) if one else (Piece("set by hand"),)
 
 
 def _rule(consumer: TraceNode, share: Share) -> str:

@@ -19,9 +19,10 @@ from tensorviz.views.parts import BADGE, PILL, Tag
 SIGNS = {
     "fork": "M4,-5H-4L0.5,0L-4,5H4",
     "unbroadcast": "M-5,-5H5M-5,-1.5H5M0,-1.5V5M-3,2L0,5L3,2",
+    "hand": "M-5,5L-4,1.5L3,-5.5L5.5,-3L-1.5,4L-5,5M1,-3.5L3.5,-1",
     "route": "M-6,0H-2.5L1.5,-4H6M3.5,-6.5L6,-4L3.5,-1.5M-2.5,0L0.5,3.8H2.5",
 }
-"""Badges as paths around (0, 0), because a font may lack the sign: a sum, bars that run together, a switch."""
+"""Badges as paths around (0, 0), because a font may lack the sign: a sum, bars that run together, a pencil, a switch."""
 
 
 class Pen:

@@ -26,7 +26,7 @@ class Tag:
     """A badge before it has a place."""
 
     kind: str
-    """``unbroadcast``, ``route`` or ``fork``; ``nan`` or ``inf`` where one was born."""
+    """``unbroadcast``, ``route``, ``hand`` or ``fork``; ``nan`` or ``inf`` where one was born."""
     text: str
     icon: bool = False
     """A drawn sign instead of words, where there is no room for them."""
@@ -136,10 +136,12 @@ def _order(use: str) -> tuple[int, int]:
 
 
 def tags(share: Share) -> tuple[Tag, ...]:
-    """What is written on the wire of a share, receiver's side first: the axes it was summed over, and how it was routed.
+    """What is written on the wire of a share, receiver's side first: the axes it was summed over, and how it was routed; or that it was set by hand.
 
     Weights of a route are 1 for a winner and 1/k for each of k entries that tie, so the weights below 1 add up to the number of ties.
     """
+    if share.by_hand:
+        return (Tag("hand", "set by hand"),)
     found = []
     if share.summed_axes:
         found.append(Tag("unbroadcast", f"Σ {in_words(share.summed_axes)}"))

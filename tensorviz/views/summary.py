@@ -90,12 +90,14 @@ def _step(trace: Trace, step: Step, arrived: int, values: bool) -> str:
         return f"leaf {_who(node)}" + _number(".grad", step.after, values) + before
     assert share is not None
     way = f"{_who(node)} from {_who(trace.nodes[share.consumer])} slot {share.slot}"
+    if step.kind == "unbroadcast" and share.by_hand:
+        return f"unbroadcast {way}: set by hand in place of the sum over {in_words(share.summed_axes)}" + _number("share", share.value, values)
     if step.kind == "unbroadcast":
         return (
             f"unbroadcast {way}: summed over {in_words(share.summed_axes)}, {fmt.shape(share.local.shape)} becomes {fmt.shape(share.value.shape)}"
             + _number("share", share.value, values)
         )
-    routed = "".join(f", {tag.text}" for tag in tags(share) if tag.kind == "route")
+    routed = "".join(f", {tag.text}" for tag in tags(share) if tag.kind in ("route", "hand"))
     total = _number("running sum", share.total, values) if len(node.shares) > 1 else ""
     return f"accumulate {way}, share {arrived} of {len(node.shares)}{routed}" + _number("share", share.value, values) + total
 

@@ -41,10 +41,21 @@ def _rebuild(header: dict[str, Any], read: Unpacker) -> TraceData:
     t = header["shares"]
     names = ("consumer", "slot", "target", "local", "value", "total", "route", "summed_axes")
     axes = [tuple(a) for a in t["axes"]]
+    by_hand = {within(k, t["consumer"]["count"]) for k in t.get("by_hand", ())}
     make = unsealed(Share)
     shares = [
-        make(consumer, slot, target, read.need(local), axes[within(summed, len(axes))], read.need(value), read.need(total), read.array(route))
-        for consumer, slot, target, local, value, total, route, summed in zip(*(read.column(t[n]) for n in names), strict=True)
+        make(
+            consumer,
+            slot,
+            target,
+            read.need(local),
+            axes[within(summed, len(axes))],
+            read.need(value),
+            read.need(total),
+            read.array(route),
+            k in by_hand,
+        )
+        for k, (consumer, slot, target, local, value, total, route, summed) in enumerate(zip(*(read.column(t[n]) for n in names), strict=True))
     ]
     seal(Share, shares)
     nodes = tuple(_nodes(header["nodes"], sources, shares, read))

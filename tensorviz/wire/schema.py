@@ -127,6 +127,8 @@ class ShareTable:
     axes: list[list[int]]
     summed_axes: ColumnEntry
     """Positions in ``axes``."""
+    by_hand: list[int] = field(default_factory=list)
+    """The shares that were set in a rerun."""
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,7 @@ def header_parts(trace: Trace, packer: Packer, *, told: bool) -> dict[str, Any]:
             c(route, "d4"),
             summed_axes=c([axes.setdefault(tuple(s.summed_axes), len(axes)) for s in shares], "d4"),
             axes=[list(a) for a in axes],
+            by_hand=[k for k, s in enumerate(shares) if s.by_hand],
         ),
         "steps": StepTable(
             c([KIND[s.kind] for s in steps], "i1"),

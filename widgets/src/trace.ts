@@ -89,6 +89,7 @@ export interface ShareTable {
   readonly route: ColumnEntry;
   readonly axes: number[][];
   readonly summed_axes: ColumnEntry;
+  readonly by_hand: number[];
 }
 
 /** Every step, column by column. */

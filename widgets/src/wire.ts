@@ -157,6 +157,15 @@ export class Recording {
     return this.header.shares.axes[this.share.summed_axes[share] ?? -1] ?? [];
   }
 
+  /** The same, but none of a share that was set by hand. */
+  summed(share: number): readonly number[] {
+    return this.byHand(share) ? [] : this.axes(share);
+  }
+
+  byHand(share: number): boolean {
+    return this.header.shares.by_hand.includes(share);
+  }
+
   /** The number of an array that is one float64, as nearly all of a very long pass are; null for every other. */
   single(index: number): number | null {
     const kind = this.places.dtype[index];

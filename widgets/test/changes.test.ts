@@ -48,3 +48,14 @@ it("an entry tells what was set for it, or for all of the share, and nothing of 
   expect(said([["2:1", null, 0]], 2)).toBe("[2] set to 0 by hand; the recorded rule gave 19.2");
   expect(said([["2:1", null, 0]])).toBe("all of it set to 0 by hand");
 });
+
+it("a record in which a share was set by hand says so wherever it is opened", () => {
+  const rec = recording("broadcast");
+  (rec.header.shares.by_hand as number[]).push(rec.header.nodes[1]?.shares[0] ?? -1);
+  const view = stepper(rec, new Store({ step: 8, selected: 1 }));
+  document.body.replaceChildren(view.element);
+  const text = view.element.querySelector('[role="tabpanel"]')?.textContent ?? "";
+  view.destroy();
+  expect(text).toContain("set by hand: no rule computed it");
+  expect(text).not.toContain("summed over axis 0");
+});

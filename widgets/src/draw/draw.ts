@@ -233,7 +233,7 @@ function station(rec: Recording, steps: Steps, item: Item, root: boolean, taken:
     let x = row.turn - (straight ? 12 : 2);
     const share = n ? (steps.edges.get(row.uses[0] ?? "")?.share ?? -1) : -1;
     for (const sign of ["unbroadcast", "route"]) {
-      const has = share >= 0 && (sign === "route" ? (rec.share.route[share] ?? -1) >= 0 : rec.axes(share).length > 0);
+      const has = share >= 0 && (sign === "route" ? (rec.share.route[share] ?? -1) >= 0 : rec.summed(share).length > 0);
       if (!has) continue;
       x -= PILL + 4;
       marks.push(

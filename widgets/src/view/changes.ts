@@ -89,7 +89,10 @@ export function byHand({ rec, session }: Context, share: number, only?: number):
   const made = session.changes.shares.filter(
     ([e, at]) => e === edge(rec, share) && (at ?? only ?? null) === (only ?? at),
   );
-  if (!made.length) return null;
+  if (!made.length) {
+    const said = rec.byHand(share) && !session.changes.shares.some(([e]) => e === edge(rec, share));
+    return said ? v("p", { class: "tv-hand" }, "set by hand: no rule computed it") : null;
+  }
   const { recorded } = session;
   const slot = rec.share.slot[share];
   const sent = recorded.sent(rec.share.consumer[share] ?? -1).find((i) => recorded.share.slot[i] === slot) ?? -1;

@@ -72,7 +72,7 @@ export function ledger(context: Context, id: number, most = FEW): Virtual {
     const past = edge !== undefined && edge.accumulate <= step;
     const when = now ? "now" : past ? "past" : "future";
     const gate = rec.header.nodes[consumer];
-    const summed = rec.axes(share);
+    const summed = rec.summed(share);
     const value = rec.array(rec.share.value[share] ?? -1);
     const reached = past
       ? brief(rec.array(rec.share.total[share] ?? -1))

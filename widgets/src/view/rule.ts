@@ -15,7 +15,7 @@ function left(rec: Recording, share: number) {
 
 /** For one share. */
 export function shareRule(rec: Recording, share: number): Virtual {
-  const summed = rec.axes(share);
+  const summed = rec.summed(share);
   const several = (rec.header.nodes[rec.share.target[share] ?? -1]?.shares.length ?? 0) > 1;
   const sum = summed.length ? h("span", { class: "tv-ax" }, "Σ", h("sub", {}, axes(summed))) : null;
   const sign = several ? " ← " : " = ";
@@ -40,7 +40,7 @@ export function pullRules(rec: Recording, id: number): Virtual | null {
   const node = rec.header.nodes[id];
   if (!node?.formulas.length) return null;
   const rows = rec.sent(id).map((share) => {
-    const summed = rec.axes(share);
+    const summed = rec.summed(share);
     return h(
       "li",
       {},
