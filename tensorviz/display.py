@@ -55,13 +55,15 @@ def displayed(trace: Trace) -> Any:
     if _mode == "stepper" and trace.steps:
         with suppress(MissingExtraError):
             return trace.show()
-    from tensorviz.views.draw import Drawing
+    from tensorviz.widgets.drawing import Drawing
 
     return Drawing(trace)
 
 
 def _still(trace: Trace) -> dict[str, Any]:
-    return {"image/svg+xml": trace.to_svg(), "text/plain": repr(trace)}
+    from tensorviz.widgets.drawing import Drawing
+
+    return Drawing(trace).bundle(repr(trace))
 
 
 def in_kernel() -> bool:

@@ -12,7 +12,7 @@ from tensorviz.errors import GraphError
 from tensorviz.trace import Trace
 
 if TYPE_CHECKING:
-    from tensorviz.views.draw import Drawing
+    from tensorviz.widgets.drawing import Drawing
     from tensorviz.widgets.stepper import Stepper
 
 
@@ -28,14 +28,14 @@ def debug(y: Tensor, gradient: Any = None, **options: Any) -> Stepper:
 def draw(y: Tensor | Trace) -> Drawing:
     """The still picture of a graph; with the gradients where backward has run from ``y``, marked as not yet computed otherwise.
 
-    It shows itself as SVG and has ``to_svg``, ``to_dot``, ``to_png``, ``to_pdf``, ``to_html``.
+    It shows itself as SVG, light or dark as the notebook is, and has ``to_svg``, ``to_dot``, ``to_png``, ``to_pdf``, ``to_html``.
 
     >>> import tensorviz as tv
     >>> x = tv.tensor(3.0, requires_grad=True, name="x")
     >>> tv.draw(x * x).to_svg()[:4]
     '<svg'
     """
-    from tensorviz.views.draw import draw as drawing
+    from tensorviz.widgets.drawing import draw as drawing
 
     if isinstance(y, Trace):
         return drawing(y)

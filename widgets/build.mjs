@@ -1,4 +1,4 @@
-// Builds what the Python package carries: the stepper, its style sheet and the host script, into ../tensorviz/widgets/static.
+// Builds what the Python package carries: the stepper, its style sheet, the host script and that of still pictures, into ../tensorviz/widgets/static.
 // The same sources give the same bytes; the first line of each file names the hash of all sources.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync, mkdirSync } from "node:fs";
@@ -50,10 +50,11 @@ async function shorter(name, text) {
 /** The minifier leaves the spaces of custom properties, of which a sheet of tokens is full. */
 const closer = (_, text) => text.replace(/(--tv-[a-z0-9]+:) | (?=})/g, "$1");
 
-// The host script stands in notebooks as it is, so that it stays within ASCII.
+// The scripts of the host and of still pictures stand in notebooks as they are, so that they stay within ASCII.
 const outputs = [
   ["stepper.js", { ...common, entryPoints: ["src/index.ts"], format: "esm", charset: "utf8" }, shorter],
   ["host.js", { ...common, entryPoints: ["src/host.ts"], format: "iife" }],
+  ["drawing.js", { ...common, entryPoints: ["src/drawing.ts"], format: "iife" }],
   ["stepper.css", { ...common, entryPoints: ["src/index.css"] }, closer],
 ];
 mkdirSync(target, { recursive: true });

@@ -197,11 +197,13 @@ class Lowered:
         """Both pictures, the original above, and after :meth:`backward` both steppers; text alone where ``tv.set_display`` asks for no pictures."""
         told = f"{self!r}\n{self.table()}"
         kinds = set((self.trace or self.original)._repr_mimebundle_(include, exclude))
-        if self.trace is not None and "text/html" in kinds:
+        if self.trace is not None and "image/svg+xml" not in kinds and "text/html" in kinds:
             return {**self._beside(self.trace, 0, "auto")._repr_mimebundle_(), "text/plain": told}
         if kinds == {"text/plain"}:
             return {"text/plain": told}
-        lowered = self.draw().to_svg()
-        rows = (("as you wrote it", self.original.to_svg()), ("in primitives", lowered))
-        figures = "".join(f'<figure style="margin:0 0 1em;overflow-x:auto"><figcaption>{title}</figcaption>{svg}</figure>' for title, svg in rows)
-        return {"text/html": figures, "image/svg+xml": lowered, "text/plain": told}
+        from tensorviz.show import draw
+
+        original, lowered = draw(self.original)._repr_mimebundle_(), self.draw()._repr_mimebundle_()
+        rows = (("as you wrote it", original), ("in primitives", lowered))
+        figures = "".join(f'<figure style="margin:0 0 1em"><figcaption>{title}</figcaption>{shown["text/html"]}</figure>' for title, shown in rows)
+        return {"text/html": figures, "image/svg+xml": lowered["image/svg+xml"], "text/plain": told}

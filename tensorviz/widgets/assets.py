@@ -10,5 +10,5 @@ STATIC = Path(__file__).parent / "static"
 
 @cache
 def text(name: str) -> str:
-    """One file of ``static/``: ``stepper.js``, ``stepper.css`` or ``host.js``."""
+    """One file of ``static/``: ``stepper.js``, ``stepper.css``, ``host.js`` or ``drawing.js``."""
     return (STATIC / name).read_text("utf-8")

@@ -92,7 +92,7 @@ svg = trace.to_svg()
 assert svg.startswith("<svg") and svg == tv.draw(trace).to_svg()
 assert trace.to_dot().startswith("digraph")
 assert trace.to_html().startswith("<!doctype html>")
-assert set(trace._repr_mimebundle_()) == {"image/svg+xml", "text/plain"}
+assert set(trace._repr_mimebundle_()) == {"text/html", "image/svg+xml", "text/plain"}
 print("done")
 """
     assert run(WITHOUT + code, tmp_path) == "done\n"

@@ -10,10 +10,10 @@ import pytest
 from tensorviz.errors import OptionError
 from tensorviz.trace import Trace
 from tensorviz.views.animation import MOST_BYTES, MOST_FRAMES, PAUSE, split, to_animated_svg
-from tensorviz.views.draw import draw
 from tensorviz.views.palette import PALETTES
 from tensorviz.views.stops import stops
 from tensorviz.views.svg import to_svg
+from tensorviz.widgets.drawing import draw
 from views import circuits
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -10,13 +10,13 @@ import pytest
 from tensorviz.errors import OptionError
 from tensorviz.trace import Trace
 from tensorviz.views.boxes import Badge
-from tensorviz.views.draw import draw
 from tensorviz.views.layout.types import Point
 from tensorviz.views.palette import PALETTES
 from tensorviz.views.paragraph import wrap
 from tensorviz.views.parts import Tag
 from tensorviz.views.picture import touching
 from tensorviz.views.svg import to_svg
+from tensorviz.widgets.drawing import draw
 from views import circuits
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 import sys
@@ -15,10 +17,10 @@ import tensorviz as tv
 from tensorviz import display
 from tensorviz.errors import MissingExtraError
 from tensorviz.views.dot import source, to_dot
-from tensorviz.views.draw import draw
 from tensorviz.views.formulas import formula
 from tensorviz.views.layout.graphviz import _embedded
 from tensorviz.views.summary import summary
+from tensorviz.widgets.drawing import draw
 from views import circuits
 from views.test_svg import NAMES
 
@@ -149,15 +151,26 @@ def test_one_entry_of_an_array_stands_for_the_others() -> None:
 # ---- drawings ----------------------------------------------------------------------------------------------------
 
 
-def test_a_drawing_shows_itself_as_svg_and_as_one_line_of_text() -> None:
+def test_a_drawing_shows_itself_as_svg_as_html_and_as_one_line_of_text() -> None:
     drawing = draw(circuits.staged(), palette="dark")
     shown = drawing._repr_mimebundle_()
-    assert set(shown) == {"image/svg+xml", "text/plain"}
+    assert set(shown) == {"text/html", "image/svg+xml", "text/plain"}
     assert shown["image/svg+xml"] == drawing.to_svg() == drawing._repr_svg_()
     assert "#15181c" in shown["image/svg+xml"]
     assert len(repr(drawing)) < 200
     assert drawing.to_dot().startswith("digraph")
     assert "seed" in drawing.summary()
+
+
+def test_as_html_a_drawing_is_its_light_and_its_dark_picture_unless_a_palette_was_chosen() -> None:
+    trace = circuits.staged()
+    shown = draw(trace)._repr_mimebundle_()["text/html"]
+    light, dark = (re.findall(f'{where}="([^"]*)"', shown)[0] for where in ("src", "data-tensorviz-dark"))
+    assert base64.b64decode(light.removeprefix("data:image/svg+xml;base64,")).decode() == trace.to_svg()
+    assert gzip.decompress(base64.b64decode(dark)).decode() == trace.to_svg(palette="dark")
+    chosen = draw(trace, palette="cs231n")._repr_mimebundle_()["text/html"]
+    assert "<script" not in chosen
+    assert "data-tensorviz-dark" not in chosen
 
 
 def test_a_drawing_without_steps_has_no_page_to_step_through() -> None:
@@ -195,17 +208,19 @@ def default_mode(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_outside_a_kernel_a_trace_shows_its_still_picture() -> None:
-    assert set(display.bundle(circuits.broadcast())) == {"image/svg+xml", "text/plain"}
+    assert set(display.bundle(circuits.broadcast())) == {"text/html", "image/svg+xml", "text/plain"}
 
 
 def test_in_a_kernel_without_the_widget_packages_it_does_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object())))
-    monkeypatch.setitem(sys.modules, "tensorviz.widgets", None)
+    monkeypatch.setitem(sys.modules, "tensorviz.widgets.output", None)
     assert display.in_kernel()
-    assert set(display.bundle(circuits.broadcast())) == {"image/svg+xml", "text/plain"}
+    assert set(display.bundle(circuits.broadcast())) == {"text/html", "image/svg+xml", "text/plain"}
 
 
-@pytest.mark.parametrize(("mode", "kinds"), [("svg", {"image/svg+xml", "text/plain"}), ("text", {"text/plain"}), ("none", {"text/plain"})])
+@pytest.mark.parametrize(
+    ("mode", "kinds"), [("svg", {"text/html", "image/svg+xml", "text/plain"}), ("text", {"text/plain"}), ("none", {"text/plain"})]
+)
 def test_the_mode_decides_what_is_shown(mode: display.Mode, kinds: set[str]) -> None:
     display.set_display(mode)
     assert display.display_mode() == mode
