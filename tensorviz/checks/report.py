@@ -276,13 +276,11 @@ class CheckReport:
     def _repr_html_(self) -> str:
         lines, left = self._lines(40)
         style = "text-align:left;padding:2px 10px 2px 0;vertical-align:top"
-        color = {True: "#b00020", False: "inherit"}
 
         def cells(tag: str, line: tuple[str, ...], bad: bool = False) -> str:
-            return "".join(
-                f'<{tag} style="{style}{f";color:{color[bad]};font-weight:600" if c == 0 else ""}">{html.escape(cell)}</{tag}>'
-                for c, cell in enumerate(line)
-            )
+            verdict, *rest = map(html.escape, line)
+            first = alarm(verdict) if bad else f"<b>{verdict}</b>"
+            return "".join(f'<{tag} style="{style}">{cell}</{tag}>' for cell in (first, *rest))
 
         said = "".join(f"<div>{html.escape(part)}</div>" for part in (self.blame_text, *self.notes) if part)
         body = "".join(f"<tr>{cells('td', line, CODE[line[0]] <= CODE['input'])}</tr>" for line in lines)
@@ -294,6 +292,11 @@ class CheckReport:
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text("CheckReport(...)" if cycle else self.text())
+
+
+def alarm(escaped: str) -> str:
+    """What is wrong, as a light word on its own dark ground: a coloured word is hard to read on some page or other."""
+    return f'<b style="background:#b00020;color:#fff;padding:0 5px;border-radius:3px">{escaped}</b>'
 
 
 def figure(value: float) -> str:

@@ -142,7 +142,7 @@ def compare(a: Trace, b: Trace, *, rtol: float = 0.0, atol: float = 0.0) -> RunC
     >>> print(compare(run(1.0), run(1.0)))
     The runs are the same: 5 nodes, 8 steps.
     >>> compare(run(1.0), run(1.5)).first.why
-    'value of the constant 1, node 1: 1 against 1.5'
+    'constant at node 1: 1 against 1.5'
     """
     for trace in (a, b):
         if not isinstance(trace, Trace):
@@ -221,7 +221,8 @@ class _Runs:
             return
         n = self.a.nodes[origins[0]]
         m = self.b.nodes[self.to_b[n.id]]
-        why = f"value of {_called(n)}: {self.gap(n.value, m.value)}"
+        what = f"constant at node {n.id}" if _bare(n) else f"value of {_called(n)}"
+        why = f"{what}: {self.gap(n.value, m.value)}"
         if n.inputs:
             why += ", though its operands are the same" if all(i in self.to_b for i in n.inputs) else ""
             params = sorted({*n.params, *m.params})
@@ -328,9 +329,13 @@ class _Runs:
         return {"pull": "the rule of ", "seed": "the seed of ", "leaf": "writing .grad of "}[step.kind] + _called(node)
 
 
+def _bare(node: TraceNode) -> bool:
+    """Whether a node is a number of the program, which is called by what it is worth."""
+    return node.kind == "constant" and not node.name and node.value.size == 1
+
+
 def _called(node: TraceNode) -> str:
-    bare = node.kind == "constant" and not node.name and node.value.size == 1
-    return f"{'the constant ' if bare else ''}{title(node)}, node {node.id}"
+    return f"{'the constant ' if _bare(node) else ''}{title(node)}, node {node.id}"
 
 
 def _number(value: Any) -> str:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from tensorviz.arguments import mapping, shown
 from tensorviz.axes import in_words
+from tensorviz.checks.report import alarm
 from tensorviz.errors import DTypeError, NodeLookupError
 from tensorviz.trace import Array, Trace, TraceNode
 
@@ -104,9 +105,7 @@ class ComparisonTable:
         style = "text-align:left;padding:2px 10px 2px 0;vertical-align:top"
 
         def cells(tag: str, line: tuple[str, ...]) -> str:
-            return "".join(
-                f'<{tag} style="{style}{";color:#b00020;font-weight:600" if cell == "NO" else ""}">{html.escape(cell)}</{tag}>' for cell in line
-            )
+            return "".join(f'<{tag} style="{style}">{alarm(cell) if cell == "NO" else html.escape(cell)}</{tag}>' for cell in line)
 
         body = "".join(f"<tr>{cells('td', line)}</tr>" for line in self._lines())
         return f'<div><strong>{html.escape(self.headline)}</strong><table style="border-collapse:collapse"><thead><tr>{cells("th", self._HEAD)}</tr></thead><tbody>{body}</tbody></table></div>'

@@ -13,6 +13,8 @@ from tensorviz.trace import Trace
 
 GRANULARITIES = ("node", "share", "micro")
 THEMES = ("auto", "light", "dark", "cs231n")
+ALSO_THEMES = {"colorblind": "light"}
+"""Palettes of pictures that are themes under another name: light and dark are made for colour-blind readers."""
 BREAKPOINTS = ("fork", "unbroadcast", "route", "nan", "inf", "check")
 SPEEDS = (0.1, 20.0)
 
@@ -48,8 +50,8 @@ def valid(name: str, value: Any, trace: Trace) -> Any:
             one_of("", name, value, GRANULARITIES)
             return value
         case "theme":
-            one_of("", name, value, THEMES)
-            return value
+            one_of("", name, value, (*THEMES, *ALSO_THEMES))
+            return ALSO_THEMES.get(value, value)
         case "selected":
             try:
                 return None if value is None else trace.node(value).id

@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorviz.errors import DTypeError, MissingExtraError, OptionError, RecordError
 from tensorviz.trace import Trace
+from tensorviz.views.options import refuse_unknown
 from tensorviz.widgets import assets, checking, output, state, wishes
 from tensorviz.widgets.payload import shipment, title
 
@@ -55,9 +56,7 @@ class Stepper(anywidget.AnyWidget):
     def __init__(self, trace: Trace, **options: Any) -> None:
         if not isinstance(trace, Trace):
             raise DTypeError(f"Stepper takes a Trace (what backward() returns), not {type(trace).__name__}")
-        unknown = sorted(set(options) - set(state.DEFAULTS))
-        if unknown:
-            raise DTypeError(f"Stepper has no option {', '.join(unknown)}; it has {', '.join(state.DEFAULTS)}")
+        refuse_unknown("Stepper", {name: value for name, value in options.items() if name not in state.DEFAULTS}, tuple(state.DEFAULTS))
         self._trace: Trace | None = trace
         try:
             start = state.settings(trace, options)

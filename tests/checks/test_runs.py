@@ -53,7 +53,7 @@ def test_a_number_of_the_program_is_called_a_constant_and_what_a_rule_saved_of_i
         return np.tanh(x * by).sum().backward()
 
     value, share = tv.compare(scaled(1.0), scaled(1.5))
-    assert value.why == "value of the constant 1, node 1: 1 against 1.5"
+    assert value.why == "constant at node 1: 1 against 1.5"
     assert share.why.endswith(": it saved another result (out)")
 
 

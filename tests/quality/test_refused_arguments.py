@@ -418,7 +418,7 @@ def breaks(*kinds: Any, **options: Any) -> Callable[[], None]:
         (lambda: squares().to_dot(title=3), DTypeError, "to_dot: title must be a str or None, not 3"),
         (lambda: squares().to_html(foo=1), DTypeError, "to_html has no option 'foo'; it has step, theme, presentation, title"),
         (lambda: squares().to_html(title=3), DTypeError, "to_html: title must be a str or None, not 3"),
-        (lambda: squares().to_html(theme="blue"), OptionError, "theme must be one of 'auto', 'light', 'dark', 'cs231n', got 'blue'"),
+        (lambda: squares().to_html(theme="blue"), OptionError, "theme must be one of 'auto', 'light', 'dark', 'cs231n', 'colorblind', got 'blue'"),
         (
             lambda: squares().to_animated_svg(seconds_per_step=0),
             OptionError,
@@ -426,7 +426,7 @@ def breaks(*kinds: Any, **options: Any) -> Callable[[], None]:
         ),
         (lambda: squares().show(step=99), OptionError, "step must be an integer from 0 to"),
         (lambda: squares().show(theme=["x"]), OptionError, "theme must be one of"),
-        (lambda: squares().show(foo=1), DTypeError, "Stepper has no option foo; it has step"),
+        (lambda: squares().show(foo=1), DTypeError, "Stepper has no option 'foo'; it has step"),
         (lambda: tv.set_display("movie"), OptionError, "set_display: mode must be one of 'stepper', 'svg', 'text', 'none', got 'movie'"),  # type: ignore[arg-type]
         (lambda: tv.set_display(["svg"]), OptionError, "set_display: mode must be one of"),  # type: ignore[arg-type]
         (lambda: tv.draw(x()).to_svg(step=0), OptionError, "to_svg: step=0, but this trace has no steps: backward has not been called"),

@@ -36,7 +36,7 @@ def test_options_and_traits_are_the_documented_ones():
         ("playing", 1, "True or False"),
         ("speed", 0, "number from 0.1 to 20"),
         ("granularity", "steps", "'node', 'share', 'micro'"),
-        ("theme", "blue", "'auto', 'light', 'dark', 'cs231n'"),
+        ("theme", "blue", "'auto', 'light', 'dark', 'cs231n', 'colorblind'"),
         ("selected", "nobody", "Names: L, X, b"),
         ("breakpoints", "fork", "a list of fork"),
         ("breakpoints", ["forks"], "'forks' is neither one of fork"),
@@ -53,10 +53,21 @@ def test_an_invalid_value_is_refused_in_words_and_changes_nothing(name, value, w
 
 
 def test_an_unknown_option_lists_the_known_ones():
-    with pytest.raises(TypeError, match="no option colour; it has step, playing"):
+    with pytest.raises(TypeError, match="no option 'colour'; it has step, playing"):
         Stepper(broadcast(), colour="red")
     with pytest.raises(TypeError, match="takes a Trace"):
         Stepper("trace")  # type: ignore[arg-type]
+
+
+def test_an_option_that_was_misspelt_is_guessed():
+    with pytest.raises(TypeError, match=r"no option 'them' \(did you mean theme='dark'\?\)"):
+        Stepper(broadcast(), them="dark")
+    with pytest.raises(TypeError, match=r"no option 'palette' \(did you mean theme='dark'\?\)"):
+        Stepper(broadcast(), palette="dark")
+
+
+def test_the_palette_for_colour_blind_readers_is_the_light_theme():
+    assert Stepper(broadcast(), theme="colorblind").theme == "light"
 
 
 def test_python_hears_of_changes():
