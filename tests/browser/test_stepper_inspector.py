@@ -94,7 +94,7 @@ def test_an_exponent_is_set_as_one_and_large_enough_to_read(show):
     node = trace.nodes[next(n.id for n in trace.nodes if n.op == "pow")]
     step = next(k for k, s in enumerate(trace.steps) if s.kind == "accumulate" and s.share.consumer == node.id)
     stepper = show(trace, step=step)
-    powers = stepper.get_by_role("tabpanel").locator("msup")
+    powers = stepper.get_by_role("tabpanel").locator(".tv-whole")
     powers.first.wait_for()
     sizes = powers.evaluate_all("es => es.map(e => [...e.children].map(c => [c.textContent, parseFloat(getComputedStyle(c).fontSize)]))")
     assert sizes

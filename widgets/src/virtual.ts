@@ -7,7 +7,7 @@ type Listener = (event: never) => void;
  */
 export type Attributes = Record<string, string | number | boolean | null | undefined | object | Listener>;
 
-const SPACES = { svg: "http://www.w3.org/2000/svg", math: "http://www.w3.org/1998/Math/MathML" };
+const SVG = "http://www.w3.org/2000/svg";
 
 export class Virtual {
   constructor(
@@ -23,8 +23,7 @@ const maker =
   (tag: string, attributes: Attributes = {}, ...children: Child[]) =>
     new Virtual(tag, space, attributes, children);
 export const h = maker(null);
-export const s = maker(SPACES.svg);
-export const m = maker(SPACES.math);
+export const s = maker(SVG);
 
 /** An element with what it was last given; a property, since a browser's collector looks through a weak map at every step. */
 type Given = Node & { tvGiven?: Virtual };

@@ -1,5 +1,5 @@
 /** The rule of a share, as Python wrote it: in the user's names, and with the numbers of one entry. */
-import { h, m, Virtual, type Child } from "../virtual";
+import { h, Virtual, type Child } from "../virtual";
 import type { Recording } from "../wire";
 
 type Part = "left" | "rule" | "entry" | "worked" | "result";
@@ -29,12 +29,12 @@ export function runs(pieces: readonly string[]): Child[] {
 
 /** A piece inside a power; an exponent is set close: `2−1`. */
 const term = (name: string | undefined, text: string) =>
-  m("mtext", { class: name }, text.replace(/ ?([−+·/]) ?/g, "$1"));
+  h("span", { class: name }, text.replace(/ ?([−+·/]) ?/g, "$1"));
 
 /** Set what stands last as the base of a power; gives the place of its exponent. */
 function powered(out: Child[]): Virtual {
   const last = out.pop() ?? "";
-  let base = m("mrow");
+  let base: Virtual;
   if (last instanceof Virtual) base = term(String(last.attributes["class"]), last.children.join(""));
   else {
     const text = String(last);
@@ -42,8 +42,8 @@ function powered(out: Child[]): Virtual {
     out.push(text.slice(0, text.length - name.length));
     base = term(undefined, name);
   }
-  const exponent = m("mrow");
-  out.push(h("span", { class: "tv-whole" }, m("math", {}, m("msup", {}, base, exponent))));
+  const exponent = h("sup");
+  out.push(h("span", { class: "tv-whole" }, base, exponent));
   return exponent;
 }
 
