@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -32,10 +33,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--redraw", action="store_true", help="write the README's pictures anew instead of comparing them")
 
 
+@pytest.hookimpl(trylast=True)  # when it is known what runs
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # A live Playwright holds an event loop in this thread, which would disturb any other test that runs one. It also
-    # puts the quick failures first.
-    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    # puts the quick failures first. Of each kind the long files come first, so that the processes end together.
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    items.sort(key=lambda item: (item.get_closest_marker("browser") is not None, -toil(files[item.path]), item.path))
     if find_chromium() is not None:
         return
     browser = [item for item in items if item.get_closest_marker("browser")]
@@ -44,6 +49,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return  # the fixture above fails them
     for item in browser:
         item.add_marker(pytest.mark.skip(reason="no Chromium found"))
+
+
+A_NOTEBOOK = 8
+"""Opening one takes about as long as this many tests of a page."""
+
+
+def toil(items: list[pytest.Item]) -> int:
+    """How much work a file is, in tests: notebooks that its tests open count for more."""
+    own = sum("open_notebook" in item.fixturenames for item in items)
+    shared = any("shared_notebook" in item.fixturenames for item in items)
+    return len(items) + A_NOTEBOOK * (own + shared)
+
+
+def pytest_collection_finish() -> None:
+    # A million objects of pytest and of the imports stay to the end. Each search for cycles, of which tests ask for many, would go through them.
+    gc.collect()
+    gc.freeze()
 
 
 missing = pytest.StashKey[int]()

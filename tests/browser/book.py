@@ -202,6 +202,13 @@ EXECUTE = """async code => {
   return {text, failed};
 }"""
 
+WRITE = """sources => {
+  const cells = window.jupyterapp.shell.currentWidget.content.model.sharedModel;
+  const before = cells.cells.length;
+  cells.insertCells(before, sources.map(source => ({cell_type: 'code', source, metadata: {}, outputs: [], execution_count: null})));
+  cells.deleteCellRange(0, before);
+}"""
+
 # What the front ends themselves say when a kernel goes away under them.
 KERNEL_GONE = (r"WebSocket", r"Kernel", r"kernel", r"Failed to load resource", r"Canceled future", r"Connection lost", r"Server Connection Error")
 
@@ -226,6 +233,10 @@ class Book:
 
     def command(self, name: str, **arguments: Any) -> None:
         self.page.evaluate("async ([name, args]) => { await window.jupyterapp.commands.execute(name, args); }", [name, arguments])
+
+    def write(self, cells: Sequence[str]) -> None:
+        """Put other cells in place of all that are there. The kernel keeps its names."""
+        self.page.evaluate(WRITE, list(cells))
 
     def run_all(self) -> None:
         """Run every cell, and demand that none failed."""
@@ -295,6 +306,11 @@ class Book:
     def restart_kernel(self) -> None:
         self.watch.allow(*KERNEL_GONE)
         self.session("await session.session.kernel.restart();")
+        self.wait_ready()
+
+    def start_kernel(self) -> None:
+        """Have one, as by choosing it from the menu where there is none."""
+        self.session("if (!session.session?.kernel) await session.changeKernel({ name: 'python3' });")
         self.wait_ready()
 
     def shut_kernel_down(self) -> None:

@@ -141,22 +141,49 @@ def shared_notebook(browser: Browser, servers: Callable[[App], Server], request:
         yield open_
 
 
+@pytest.fixture(scope="module")
+def book_of_the_file(shared_notebook: OpenNotebook) -> Book:
+    return shared_notebook([""])
+
+
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[Callable[[Path], Page]]:
+def one_notebook(book_of_the_file: Book) -> Iterator[Callable[[Sequence[str]], Book]]:
+    """``one_notebook(["code", ...])``: the notebook and the kernel that a file's tests share, with these cells instead of those before."""
+
+    def write(cells: Sequence[str]) -> Book:
+        book_of_the_file.start_kernel()  # if a test before has shut it down
+        book_of_the_file.write(cells)
+        return book_of_the_file
+
+    yield write
+    book_of_the_file.watch.verify()
+
+
+@pytest.fixture(scope="session")
+def offline(browser: Browser) -> Iterator[BrowserContext]:
+    """What all pages from disk share: no network. They keep nothing, so a context each would only cost its process."""
+    context = browser.new_context(offline=True)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def open_page(offline: BrowserContext) -> Iterator[Callable[[Path], Page]]:
     """``open_page(path)``: a file opened from disk with the network off, under the same watch."""
-    opened: list[tuple[BrowserContext, Watch]] = []
+    opened: list[tuple[Page, Watch]] = []
 
     def open_(path: Path, *, width: int = 1280, height: int = 900, color_scheme: Literal["light", "dark"] = "light") -> Page:
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=color_scheme, offline=True)
-        page = context.new_page()
+        page = offline.new_page()
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=color_scheme)
         page.set_default_timeout(PATIENCE)
-        opened.append((context, Watch(page, ("file:",))))
+        opened.append((page, Watch(page, ("file:",))))
         page.goto(path.resolve().as_uri())
         return page
 
     yield open_
-    for context, watch in opened:
-        context.close()
+    for page, watch in opened:
+        page.close()
         watch.verify()
 
 

@@ -22,8 +22,13 @@ def test_a_notebook_runs_and_survives_a_crash_and_a_restart_of_its_kernel(open_n
     assert book.find_cell("x * 2") == 1
 
 
-def test_a_failed_cell_is_reported_with_its_exception(open_notebook):
-    book = open_notebook(["1 / 0"])
+def test_cells_are_replaced_in_a_notebook_that_gets_a_kernel_again_and_a_failed_one_is_reported(one_notebook):
+    book = one_notebook(["x = 1", "x = 2"])
+    book.run_all()
+    assert book.cells() == 2
+    book.shut_kernel_down()
+    book = one_notebook(["print('x' in globals())", "1 / 0"])
+    assert book.cells() == 2
     with pytest.raises(AssertionError, match="ZeroDivisionError: division by zero"):
         book.run_all()
 

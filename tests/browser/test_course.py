@@ -17,13 +17,29 @@ OUTPUTS = """() => window.jupyterapp.shell.currentWidget.content.widgets.map(
   c => c.model.outputs ? c.model.outputs.toJSON().map(o => [(o.data?.['text/html'] ?? '')].flat().join('')).join('') : '')"""
 
 
+@pytest.fixture(scope="module")
+def first_lesson(shared_notebook):
+    book = shared_notebook(FOLDER / f"{FIRST}.ipynb")
+    book.run_all()
+    return book
+
+
+def test_the_first_lesson_runs_and_steps_and_answers(first_lesson):
+    steps_and_answers(first_lesson)
+
+
 LATER = [("notebook", FIRST), ("notebook", "matmul_from_primitives"), *(("lab", name) for name in OTHERS)]
 
 
-@pytest.mark.parametrize(("app", "name"), [("lab", FIRST), *(pytest.param(*one, marks=pytest.mark.slow) for one in LATER)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("app", "name"), LATER)
 def test_a_lesson_runs_and_steps_and_answers(open_notebook, app, name):
     book = open_notebook(FOLDER / f"{name}.ipynb", app=app)
     book.run_all()
+    steps_and_answers(book)
+
+
+def steps_and_answers(book):
     outputs = book.page.evaluate(OUTPUTS)
     steppers = [i for i, html in enumerate(outputs) if "tensorviz-frame" in html]
     assert steppers
@@ -46,9 +62,8 @@ def test_a_lesson_runs_and_steps_and_answers(open_notebook, app, name):
 WRITE = "([i, source]) => window.jupyterapp.shell.currentWidget.content.widgets[i].model.sharedModel.setSource(source)"
 
 
-def test_an_exercise_of_the_first_lesson_is_refused_with_a_hint_and_then_accepted(open_notebook):
-    book = open_notebook(FOLDER / f"{FIRST}.ipynb")
-    book.run_all()
+def test_an_exercise_of_the_first_lesson_is_refused_with_a_hint_and_then_accepted(first_lesson):
+    book = first_lesson
     cell = book.find_cell('tv.exercise("sigmoid")')
     for lines, said in (
         ("return g", "Hint: that is the gradient of the result as it is"),

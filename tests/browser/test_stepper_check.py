@@ -38,8 +38,8 @@ trace = h.sum().backward()
 """
 
 
-def test_verdicts_arrive_while_another_cell_runs_can_be_stopped_and_are_exported(open_notebook):
-    book = open_notebook([DEEP, "print('another cell', sum(range(100)))"])
+def test_verdicts_arrive_while_another_cell_runs_can_be_stopped_and_are_exported(one_notebook):
+    book = one_notebook([DEEP, "print('another cell', sum(range(100)))"])
     book.run_all()
     stepper = book.debugger()
     group = stepper.get_by_role("group", name="Check")
@@ -76,8 +76,8 @@ def test_verdicts_arrive_while_another_cell_runs_can_be_stopped_and_are_exported
 
 
 @pytest.mark.slow
-def test_a_kernel_that_is_restarted_in_the_middle_of_a_check_leaves_a_stepper_that_steps_and_says_so(open_notebook):
-    book = open_notebook([DEEP])
+def test_a_kernel_that_is_restarted_in_the_middle_of_a_check_leaves_a_stepper_that_steps_and_says_so(one_notebook):
+    book = one_notebook([DEEP])
     book.run_all()
     stepper = book.debugger()
     progress = stepper.get_by_role("group", name="Check").get_by_role("progressbar", name="Check progress")
@@ -119,8 +119,8 @@ def test_an_export_of_a_check_that_was_cancelled_shows_what_it_had_come_to(open_
     assert x.grad is not None
 
 
-def test_the_stepper_goes_to_the_blamed_node_and_comes_back_to_it(open_notebook):
-    book = open_notebook([WRONG + "trace", "import ipywidgets\nipywidgets.VBox([trace.show()])"])
+def test_the_stepper_goes_to_the_blamed_node_and_comes_back_to_it(one_notebook):
+    book = one_notebook([WRONG + "trace", "import ipywidgets\nipywidgets.VBox([trace.show()])"])
     book.run(0)
     goes_to_the_blamed_node(book.debugger(), book)
     book.run(1)

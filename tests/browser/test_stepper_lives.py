@@ -50,8 +50,8 @@ def test_live_both_ways_then_on_without_a_kernel_then_on_after_reopening(open_no
     at(stepper, 10)
 
 
-def test_a_trace_at_the_end_of_a_cell_opens_the_stepper_and_a_crash_does_not_stop_it(open_notebook):
-    book = open_notebook([BROADCAST + "trace"])
+def test_a_trace_at_the_end_of_a_cell_opens_the_stepper_and_a_crash_does_not_stop_it(one_notebook):
+    book = one_notebook([BROADCAST + "trace"])
     book.run_all()
     stepper = book.debugger()
     at(stepper, 0)
@@ -60,8 +60,8 @@ def test_a_trace_at_the_end_of_a_cell_opens_the_stepper_and_a_crash_does_not_sto
     at(stepper, 1)
 
 
-def test_a_reopened_notebook_steps_without_a_kernel_once_trusted_and_lists_the_steps_before(new_server, open_notebook):
-    first = open_notebook([BROADCAST + "trace.show(step=2)"])
+def test_a_reopened_notebook_steps_without_a_kernel_once_trusted_and_lists_the_steps_before(new_server, one_notebook, open_notebook):
+    first = one_notebook([BROADCAST + "trace.show(step=2)"])
     first.run_all()
     at(first.debugger(), 2)
     first.save()
@@ -84,8 +84,8 @@ def test_a_reopened_notebook_steps_without_a_kernel_once_trusted_and_lists_the_s
             assert book.page.locator("iframe.tensorviz-frame").count() == 0
 
 
-def test_two_steppers_on_one_page_do_not_hear_each_other(open_notebook):
-    book = open_notebook([BROADCAST + "trace.show()", "y = X * X\nother = y.backward(X.data)\nother.show()"])
+def test_two_steppers_on_one_page_do_not_hear_each_other(one_notebook):
+    book = one_notebook([BROADCAST + "trace.show()", "y = X * X\nother = y.backward(X.data)\nother.show()"])
     book.run_all()
     one, two = book.debugger(0), book.debugger(1)
     two.get_by_role("button", name="Next step").click()
@@ -93,8 +93,8 @@ def test_two_steppers_on_one_page_do_not_hear_each_other(open_notebook):
     at(one, 0)
 
 
-def test_a_stepper_inside_a_box_is_an_ordinary_widget_and_leaks_no_shortcut(open_notebook):
-    book = open_notebook([BROADCAST + "import ipywidgets\nstepper = trace.show()\nipywidgets.VBox([ipywidgets.Label('above'), stepper])"])
+def test_a_stepper_inside_a_box_is_an_ordinary_widget_and_leaks_no_shortcut(one_notebook):
+    book = one_notebook([BROADCAST + "import ipywidgets\nstepper = trace.show()\nipywidgets.VBox([ipywidgets.Label('above'), stepper])"])
     book.run_all()
     stepper = book.page.get_by_role("region", name="Backward pass debugger")
     at(stepper, 0)

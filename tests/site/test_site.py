@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import nbformat
 import pytest
@@ -21,9 +22,9 @@ def lesson(folder, name, text, *cells):
     nbformat.write(book, folder / f"{name}.ipynb")
 
 
-@pytest.fixture
-def folder(tmp_path):
-    made = tmp_path / "lessons"
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("site") / "lessons"
     (made / "data").mkdir(parents=True)
     (made / "data" / "numbers.csv").write_text("1,2\n")
     lesson(
@@ -37,12 +38,12 @@ def folder(tmp_path):
     return made
 
 
-@pytest.fixture
-def site(folder, tmp_path):
-    told = []
-    build_site(folder, tmp_path / "out", progress=told.append)
+@pytest.fixture(scope="module")
+def site(folder, tmp_path_factory):
+    told, target = [], tmp_path_factory.mktemp("site") / "out"
+    build_site(folder, target, progress=told.append)
     assert [line.split()[:2] for line in told] == [["1/2", "squares.html"], ["2/2", "sums.html"]]
-    return tmp_path / "out"
+    return target
 
 
 def test_the_pages_hold_the_lessons_in_order_and_load_nothing(site):
@@ -88,9 +89,10 @@ def test_a_widget_is_shown_as_what_stands_beside_it_and_hidden_code_is_hidden():
     assert book.cells[0].outputs[0].data == widget, "the notebook stays as it is"
 
 
-def test_without_a_table_all_notebooks_come_in_order_of_their_names(folder):
-    (folder / "course.toml").unlink()
-    assert [one.name for one in read_course(folder).lessons] == ["squares", "sums"]
+def test_without_a_table_all_notebooks_come_in_order_of_their_names(folder, tmp_path):
+    for path in sorted(folder.glob("*.ipynb"), reverse=True):
+        shutil.copy(path, tmp_path)
+    assert [one.name for one in read_course(tmp_path).lessons] == ["squares", "sums"]
 
 
 def test_a_lesson_that_raises_is_told_with_its_cell(tmp_path):
