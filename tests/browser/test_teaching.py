@@ -54,6 +54,6 @@ def test_a_quiz_is_answered_by_the_keyboard_and_opens_the_stepper_and_the_zoo_sh
     # the second cell
     frame = book.page.frame_locator("iframe[title='Two passes, step by step']")
     wrong = frame.get_by_role("region", name="with wrong-axes").get_by_role("region", name="Backward pass debugger")
-    expect(wrong.get_by_role("status")).to_contain_text("The wrong engine sums (2, 3) over the axes (0, 1)")
+    expect(wrong.get_by_role("status")).to_contain_text("The wrong engine sums (2, 3) over axes 0, 1")
     right = frame.get_by_role("region", name="the right engine").get_by_role("region", name="Backward pass debugger")
     expect(right.get_by_role("status")).to_contain_text("summed over axis 0")
