@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -141,7 +141,6 @@ class Formulas:
     def __init__(self, trace: Trace) -> None:
         self._nodes = trace.nodes
         self._symbols: dict[int, str] = {}
-        self._rules: dict[tuple[Any, ...], Pieces] = {}
 
     def symbol(self, i: int) -> str:
         """A node's name as a factor: in brackets where it is an expression."""
@@ -150,8 +149,8 @@ class Formulas:
             found = self._symbols[i] = symbol(self._nodes[i])
         return found
 
-    def of(self, share: Share, *, numbers: bool = True) -> Formula:
-        """The formula of a share, with the numbers of one entry if they are wanted and help."""
+    def of(self, share: Share) -> Formula:
+        """The formula of a share, with the numbers of one entry where they help."""
         consumer, target = self._nodes[share.consumer], self._nodes[share.target]
         if share.by_hand:
             return Formula(f"∂{self.symbol(target.id)}", "=" if len(target.shares) == 1 else "←", "", _given(share))
@@ -159,31 +158,13 @@ class Formulas:
         pieces = self._named(consumer, rule)
         left, sign = f"∂{self.symbol(target.id)}", "=" if len(target.shares) == 1 else "←"
         summed = f"Σ {in_words(share.summed_axes)}" if share.summed_axes else ""
-        index, worked = _numbers(self._nodes, consumer, share, rule) if numbers else ((), ())
+        index, worked = _numbers(self._nodes, consumer, share, rule)
         if not worked:
             return Formula(left, sign, summed, pieces)
         entry = f"[{', '.join(map(str, index))}]" if share.value.size > 1 else ""
         return Formula(left, sign, summed, pieces, entry, worked, fmt.number(share.value[index]))
 
-    def names(self, share: Share) -> tuple[str, Pieces]:
-        """The left side of a share's formula and its rule, and no more."""
-        consumer = self._nodes[share.consumer]
-        if share.by_hand:
-            return f"∂{self.symbol(share.target)}", _given(share)
-        return f"∂{self.symbol(share.target)}", self._named(consumer, _rule(consumer, share))
-
     def _named(self, consumer: TraceNode, rule: str) -> Pieces:
-        """The rule in names, made once for all nodes that are called alike: a loop's nodes have few names and are many."""
-        if len(consumer.inputs) > FEW:
-            return self._spelled(consumer, rule)
-        called = tuple([self.symbol(i) for i in consumer.inputs])
-        key = consumer.op, rule, consumer.slots, called, self.symbol(consumer.id), tuple(consumer.saved_from.items())
-        found = self._rules.get(key)
-        if found is None:
-            found = self._rules[key] = self._spelled(consumer, rule)
-        return found
-
-    def _spelled(self, consumer: TraceNode, rule: str) -> Pieces:
         words = self._words(consumer, rule)
         return _pieces(rule, words) if rule else (Piece(f"{visible(consumer.op)}'s rule of "), words["g"])
 

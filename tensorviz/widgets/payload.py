@@ -38,11 +38,8 @@ NEAR = 12
 PICTURE_SIDE = 32
 PICTURE_BUDGET = 200_000
 
-MOST_NAMED, MOST_WORKED = 20_000, 5_000
-"""Shares whose rules are written out in names whatever these are, and with numbers: half a second of work, and a tenth of what the state may weigh."""
-
-MOST_LINES = 5_000
-"""Different lines of formulas up to which those of still more shares travel: a loop gives few names to many nodes."""
+MOST_SPELLED = 5_000
+"""Shares up to which their formulas travel: half a second of work, and a tenth of what the state may weigh."""
 
 MOST_LINKED = 5_000
 """Nodes up to which the links between entries travel; a larger trace shows hardly an array entry by entry."""
@@ -229,10 +226,7 @@ def _limits(data: TraceData) -> tuple[int, int]:
 
 
 def _formulas(trace: Trace, packer: Packer) -> FormulaTable:
-    """Numbers for up to MOST_WORKED shares, names for up to MOST_NAMED, and of more for those that need no more than MOST_LINES lines.
-
-    Where a share has none the stepper shows the op's own words.
-    """
+    """The formulas of up to MOST_SPELLED shares; where there are more, the stepper puts the names into the op's own rule when it shows one."""
     shares = [s for n in trace.nodes for s in n.shares]
     made = Formulas(trace)
     lines: dict[tuple[str, ...], int] = {}
@@ -242,27 +236,12 @@ def _formulas(trace: Trace, packer: Packer) -> FormulaTable:
             return -1
         return lines.setdefault(tuple((p.kind[0].upper() if p.raised else p.kind[0]) + p.text for p in pieces), len(lines))
 
-    def left(text: str) -> int:
-        return line([Piece(text, "gradient")])
-
     rows: list[tuple[int, ...]] = []
-    if len(shares) <= MOST_NAMED:
-        for share in shares:
-            f = made.of(share, numbers=len(shares) <= MOST_WORKED)
-            entry, result = (line([Piece(text)] if text else []) for text in (f.entry, f.result))
-            rows.append((left(f.left), line(f.rule), entry, line(f.worked), result))
-    else:
-        known: dict[tuple[str, Sequence[Piece]], tuple[int, int]] = {}
-        for share in shares:
-            names = made.names(share)
-            found = known.get(names)
-            if found is None:
-                if len(lines) >= MOST_LINES:
-                    break  # the columns end here, and what has no row has no line
-                found = known[names] = left(names[0]), line(names[1])
-            rows.append(found)
-    width = len(rows[0]) if rows else 0
-    columns = (packer.column([row[i] for row in rows] if i < width else [], "i4") for i in range(5))
+    for share in shares if len(shares) <= MOST_SPELLED else ():
+        f = made.of(share)
+        entry, result = (line([Piece(text)] if text else []) for text in (f.entry, f.result))
+        rows.append((line([Piece(f.left, "gradient")]), line(f.rule), entry, line(f.worked), result))
+    columns = (packer.column([row[i] for row in rows], "i4") for i in range(5))
     return FormulaTable([list(pieces) for pieces in lines], *columns)
 
 

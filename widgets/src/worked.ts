@@ -111,6 +111,16 @@ function axesOf(axis: unknown, rank: number): number[] {
 /** The rule with one entry of each value put in. */
 function substituted(rule: string, words: ReadonlyMap<string, Word>, at: readonly number[]): string[] | null {
   if (!ENTRYWISE.test(rule)) return null;
+  return spelled(rule, (token) => {
+    const word = words.get(token);
+    if (!word) return /^[A-Za-z_]/.test(token) && !FUNCTIONS.has(token) ? null : undefined;
+    const x = word.at(at);
+    return x === undefined ? null : put(x, word.kind);
+  });
+}
+
+/** A rule as pieces: of each token the one that is given, or the token itself. Null where for some token there can be none. */
+export function spelled(rule: string, pieceOf: (token: string) => string | null | undefined): string[] | null {
   const out: string[] = [];
   let power = 0; // 0: none; 1: the next token is raised; deeper: inside its bracket
   for (const token of rule.replace(/ ?\*\* ?/g, "**").match(PIECE) ?? []) {
@@ -123,15 +133,10 @@ function substituted(rule: string, words: ReadonlyMap<string, Word>, at: readonl
       power = 0;
       continue;
     }
-    const word = words.get(token);
-    let piece: string;
-    if (word) {
-      const x = word.at(at);
-      if (x === undefined) return null;
-      piece = put(x, word.kind);
-    } else if (/^[A-Za-z_]/.test(token) && !FUNCTIONS.has(token)) return null;
-    else piece = `t${SIGNS[token] ?? token}`;
-    out.push(power ? piece.charAt(0).toUpperCase() + piece.slice(1) : piece);
+    const piece = pieceOf(token);
+    if (piece === null) return null;
+    const words = piece ?? `t${SIGNS[token] ?? token}`;
+    out.push(power ? words.charAt(0).toUpperCase() + words.slice(1) : words);
     if (power === 1) power = 0;
   }
   return joined(out);

@@ -50,12 +50,17 @@ describe("a share's formula", () => {
     const routed = recording("routed");
     expect([said(part(routed, 0, "entry")), said(part(routed, 0, "worked"))]).toEqual(["[1, 2]", "1 · NaN"]);
   });
-  it("falls back on the op's own words where no formula has travelled", () => {
+  it("is the op's own rule with the names put in where no formula has travelled", () => {
     expect([part(fork, 99, "rule"), said(ruleOf(fork, 99))]).toEqual([null, ""]);
-    const bare = recording("fork");
-    Object.assign(bare.header.view.formulas, { lines: [] });
-    expect(said(ruleOf(bare, 0))).toBe("g * b");
-    expect(make(shareRule(bare, 0)).textContent).toBe("∂x ← g * b");
+    for (const name of ["fork", "broadcast", "routed"] as const) {
+      const [whole, bare] = [recording(name), recording(name)];
+      Object.assign(bare.header.view.formulas, { lines: [] });
+      for (let share = 0; share < whole.share.consumer.length; share++) {
+        expect(said(ruleOf(bare, share))).toBe(said(ruleOf(whole, share)));
+        const sender = whole.share.consumer[share] ?? -1;
+        expect(said([pullRules(bare, sender)])).toBe(said([pullRules(whole, sender)]));
+      }
+    }
   });
   it("stands in the list of what a pull sends", () => {
     expect(said([pullRules(fork, 1)])).toBe("The rule of y multiply swaps∂x ← ∂y · x∂x ← ∂y · x");

@@ -1,9 +1,11 @@
 /** The rule of a share, as Python wrote it: in the user's names, and with the numbers of one entry. */
 import { h, Virtual, type Child } from "../virtual";
 import type { Recording } from "../wire";
+import { spelled } from "../worked";
 
 type Part = "left" | "rule" | "entry" | "worked" | "result";
 
+const LONGEST = 24; // characters of a name inside a formula
 const CLASS: Record<string, string> = { v: "tv-v", g: "tv-g" };
 
 /** Pieces as elements: the first character of each says what it is (t text, v value, g gradient), a capital one stands in an exponent. */
@@ -73,18 +75,39 @@ export function part(rec: Recording, share: number, name: Part): Child[] | null 
   return found ? runs(found) : null;
 }
 
-/** The rule in names; of a trace with very many shares only the op's own words have travelled, in which g is the gradient of its result. */
+/** The rule in names. */
 export function ruleOf(rec: Recording, share: number): Child[] {
-  const found = part(rec, share, "rule");
-  if (found) return found;
-  const consumer = rec.header.nodes[rec.share.consumer[share] ?? -1];
-  const own = consumer?.formulas[rec.share.slot[share] ?? 0];
-  return [own || (consumer?.op ?? "")];
+  return part(rec, share, "rule") ?? (rec.byHand(share) ? ["set by hand"] : runs(named(rec, share)));
+}
+
+/** The same for a trace of which no lines have travelled, having too many shares: the op's own rule with the names put in, as `views/formulas.py` does it. */
+function named(rec: Recording, share: number): string[] {
+  const id = rec.share.consumer[share] ?? -1;
+  const consumer = rec.header.nodes[id];
+  if (!consumer) return [];
+  const { formulas, inputs, op, saved_from, slots } = consumer;
+  const rule = formulas[rec.share.slot[share] ?? 0];
+  const gradient = `g∂${symbol(rec, id)}`;
+  if (!rule) return [`t${op}'s rule of `, gradient];
+  const found = spelled(rule, (token) => {
+    if (token === "g") return gradient;
+    const slot = saved_from[token] ?? slots.indexOf(token);
+    const node = slot >= 0 ? inputs[slot] : token === "out" || token in saved_from ? id : undefined;
+    return node === undefined ? undefined : `v${symbol(rec, node)}`;
+  });
+  return found ?? [];
+}
+
+/** A node as a factor: in brackets where it is an expression. */
+export function symbol(rec: Recording, id: number): string {
+  const words = rec.header.view.titles[rec.called[id] ?? -1] ?? "?";
+  const name = words.length > LONGEST ? `${words.slice(0, LONGEST - 1)}…` : words;
+  return /^[\p{L}\p{N}_.[\]…]+$/u.test(name) ? name : `(${name})`;
 }
 
 /** Brackets around what is more than one word. */
 export function wrapped(title: string): string {
-  return /^[\w.[\]…]+$|^[-−]?[\d.]+$|^\(.*\)$/.test(title) ? title : `(${title})`;
+  return /^[\w.[\]…]+$|^[-−]?[\d.]+$|^\([^()]*\)$/.test(title) ? title : `(${title})`;
 }
 
 /** `[0, 2]` for a flat position; nothing for one number. */

@@ -3,14 +3,10 @@ import { axes } from "../format";
 import { shortTitle } from "../step";
 import { h, type Virtual } from "../virtual";
 import type { Recording } from "../wire";
-import { part, ruleOf, wrapped } from "./formula";
+import { part, ruleOf, symbol } from "./formula";
 
 function left(rec: Recording, share: number) {
-  return (
-    part(rec, share, "left") ?? [
-      h("span", { class: "tv-g" }, `∂${wrapped(shortTitle(rec, rec.share.target[share] ?? -1, 20))}`),
-    ]
-  );
+  return part(rec, share, "left") ?? [h("span", { class: "tv-g" }, `∂${symbol(rec, rec.share.target[share] ?? -1)}`)];
 }
 
 /** For one share. */
