@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
+from operator import is_
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ from tensorviz.engine.late import record_module
 from tensorviz.engine.node import Node, twin
 from tensorviz.engine.seeds import root_of, seeds_of
 from tensorviz.engine.stale import refuse_stale
-from tensorviz.engine.sweep import Look, reachable, sweep
+from tensorviz.engine.sweep import Look, descend, reachable, sweep
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import Breakpoint, GraphError
 
@@ -39,33 +41,52 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
     roots = list(roots)
     if not roots:
         raise GraphError("backward needs at least one Tensor to start from")
-    if frame is None:
-        frame = user_frame(2)
     nodes = [root_of(r, apart=record) for r in roots]
     seeds = seeds_of(nodes, roots, gradients)
-    ops, leaves = reachable(nodes)
-    if tensors.changes.any:
-        refuse_stale(ops)
-    retaining = [n for n in ops if n.rare is not None and n.rare.owner is not None]
+    leaves: list[Node] = []
     pulled: list[tuple[Any, ...]] = []
-    to = record_module()
-    looks: Sequence[Look] = ()
+    retained: list[tuple[Node, Any]] = []
+    missed: list[Node] = []
+    totals: list[Any] | None = None
+    alone = len(nodes) == 1 and nodes[0].plan is not None and not tensors.changes.any and not local.watchers
+    if alone:
+        ops = nodes.copy()
+    else:
+        ops, leaves = reachable(nodes)
+        if tensors.changes.any:
+            refuse_stale(ops)
     try:
-        if local.watchers:
-            started = to.Pass(nodes, seeds, ops, pulled, [], to.names_in(frame), False)
-            looks = [watch(started) for watch in local.watchers]
-        totals = sweep(ops, list(zip(nodes, seeds, strict=True)), leaves, pulled if record or looks else None, asked=retaining, looks=looks)
+        if alone:
+            totals = descend(ops, seeds[0], leaves, pulled if record else None, retained, missed)
+            if totals is None:
+                ops, leaves = reachable(nodes)
+        if totals is None:
+            looks: Sequence[Look] = ()
+            if local.watchers:
+                to = record_module()
+                started = to.Pass(nodes, seeds, ops, pulled, [], to.names_in(frame or user_frame(2)), False)
+                looks = [watch(started) for watch in local.watchers]
+            given = list(zip(nodes, seeds, strict=True))
+            totals = sweep(ops, given, leaves, pulled if record or looks else None, looks=looks, retained=retained)
     except Exception as error:
         if record and not isinstance(error, Breakpoint):  # which has its own
-            error.trace = to.Trace(to.Pass(nodes, seeds, ops, pulled, [], to.names_in(frame), False).build)  # type: ignore[attr-defined]
+            to = record_module()
+            ops, pulled = _as_reached(nodes, ops, pulled)
+            error.trace = to.Trace(to.Pass(nodes, seeds, ops, pulled, [], to.names_in(frame or user_frame(2)), False).build)  # type: ignore[attr-defined]
         raise
-    writes = write_gradients(leaves + retaining, totals)
+    if tensors.changes.versions and len(leaves) > 1:
+        leaves, totals = _in_order(nodes, leaves, totals)
+    writes = write_gradients(leaves, totals, retained)
     if not record:
         for root in roots:
             root.trace = None  # an older pass is not the latest any more
         return None
-    nodes, ops, writes = _without_roots(roots, nodes, ops, writes)
-    trace: Trace = to.Trace(to.Pass(nodes, seeds, ops, pulled, writes, to.names_in(frame)).build)
+    if missed:
+        ops, pulled = _as_reached(nodes, ops, pulled)
+    if any(map(is_, nodes, roots)):
+        nodes, ops, writes = _without_roots(roots, nodes, ops, writes)
+    to = record_module()
+    trace: Trace = to.Trace(to.Pass(nodes, seeds, ops, pulled, writes, to.names_in(frame or user_frame(2))).build)
     for root in roots:
         root.trace = trace
     return trace
@@ -79,8 +100,6 @@ def _without_roots(roots: list[Tensor], nodes: list[Node], ops: list[Node], writ
 
     A root that another one is computed from stays: what was computed holds it. Then the cyclic collector is needed to free them.
     """
-    if all(node is not root for node, root in zip(nodes, roots, strict=True)):
-        return nodes, ops, writes
     inner = {n for node in ops for n in node.inputs} if len(nodes) > 1 else ()
     twins = {n: twin(n) for n in set(nodes).intersection(roots) if n not in inner}
     return (
@@ -90,11 +109,29 @@ def _without_roots(roots: list[Tensor], nodes: list[Node], ops: list[Node], writ
     )
 
 
-def write_gradients(nodes: Sequence[Node], totals: Sequence[Any]) -> list[Write]:
+def _as_reached(nodes: Sequence[Node], ops: Sequence[Node], pulled: Sequence[tuple[Any, ...]]) -> tuple[list[Node], list[tuple[Any, ...]]]:
+    """What rules ran and what they returned, with the results that a gradient could have reached and did not; up to where it failed, if it did."""
+    returned = dict(zip(ops, pulled, strict=False))
+    failed = ops[len(pulled)] if len(pulled) < len(ops) else None
+    reached, _ = reachable(nodes)
+    return reached, [returned.get(n, ()) for n in takewhile(lambda n: n is not failed, reached)]
+
+
+def _in_order(nodes: Sequence[Node], leaves: list[Node], totals: list[Any]) -> tuple[list[Node], list[Any]]:
+    """Leaves and their totals, with those that are versions of one leaf in the order in which :func:`reachable` finds them."""
+    if len({n.uid for n in leaves}) == len(leaves):
+        return leaves, totals
+    received = dict(zip(leaves, totals, strict=True))
+    ordered = [n for n in reachable(nodes)[1] if n in received]
+    return ordered, [received[n] for n in ordered]
+
+
+def write_gradients(leaves: Sequence[Node], totals: Sequence[Any], retained: Sequence[tuple[Node, Any]]) -> list[Write]:
     """Add to ``.grad`` of the leaves, and of results that retain theirs."""
     writes: list[Write] = []
+    received = zip(leaves, totals, strict=True)
     with tensors.gradients:
-        for node, total in zip(nodes, totals, strict=True):
+        for node, total in (*received, *retained) if retained else received:
             if total is None:
                 continue
             rare = node.rare

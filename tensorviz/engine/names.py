@@ -26,6 +26,9 @@ _OTHER: set[type] = {type(None), bool, int, float, str, tuple, list, dict}
 
 _FEW = 12
 """Variables up to which looking at each is as quick as asking whether it is worth it."""
+_SNAPSHOTS = sys.version_info < (3, 13)
+"""Before Python 3.13, ``f_locals`` of a function is a copy that the frame keeps."""
+_FUNCTION = inspect.CO_OPTIMIZED
 
 
 def names_in(frame: FrameType | None) -> dict[int, str]:
@@ -34,18 +37,22 @@ def names_in(frame: FrameType | None) -> dict[int, str]:
     if frame is None:
         return found
     inner, outer = frame.f_locals, frame.f_globals
-    _note(inner, found)
+    _note(inner.copy(), found)
     if outer is not inner:
-        _note(outer, found)
-    _forget(frame, inner)
+        _note(outer.copy(), found)
+    # The copy of a function's locals that reading them left in its frame would keep a graph alive whose names are gone. There are one reference each
+    # from the frame, from here and from the call that counts; more: the user asked for locals() and holds it.
+    if _SNAPSHOTS and frame.f_code.co_flags & _FUNCTION and sys.gettrace() is None and sys.getrefcount(inner) <= 3:
+        inner.clear()
     return found
 
 
 def _note(space: dict[str, Any], found: dict[int, str]) -> None:
+    """``space``: a copy, since other threads go on. Making one costs less than a look at its keys."""
     other = _OTHER
-    if len(space) > _FEW and other.issuperset(map(type, list(space.values()))):
+    if len(space) > _FEW and other.issuperset(map(type, space.values())):
         return  # most modules hold no Tensor at all
-    for name, value in space.copy().items():
+    for name, value in space.items():
         kind = type(value)
         if kind in other:
             continue
@@ -58,19 +65,6 @@ def _note(space: dict[str, Any], found: dict[int, str]) -> None:
                 found.setdefault(value._current().uid, name)
         elif len(other) < 10_000:
             other.add(kind)
-
-
-_SNAPSHOTS = sys.version_info < (3, 13)
-"""Before Python 3.13, ``f_locals`` of a function is a copy that the frame keeps."""
-
-
-def _forget(frame: FrameType, copied: Any) -> None:
-    """Empty the copy of a function's locals that reading them left in its frame: it would keep a graph alive whose names are gone."""
-    if not (_SNAPSHOTS and frame.f_code.co_flags & inspect.CO_OPTIMIZED) or sys.gettrace() is not None:
-        return
-    # one reference each: the frame, names_in, this function, the call that counts; more: the user asked for locals() and holds it
-    if sys.getrefcount(copied) <= 4:
-        copied.clear()
 
 
 def names_of(nodes: Sequence[Node], called: dict[int, str], number: int) -> dict[int, str]:

@@ -136,7 +136,7 @@ class Pass:
                     steps.append(step_of("unbroadcast", target, share, None, None, ""))
                 steps.append(step_of("accumulate", target, share, earlier, total, ""))
         written: set[int] = set()
-        for node, held in self.writes:
+        for node, held in sorted(self.writes, key=_leaves_by_age):
             i = ids[node]
             if i in written:
                 continue  # an unchanged version of a leaf that had its step: the total is that of both
@@ -186,6 +186,12 @@ class Pass:
     def _reached(self) -> frozenset[int]:
         """The uids of what a rule could send a share to."""
         return frozenset([n.uid for node in self.ops for n in node.inputs])
+
+
+def _leaves_by_age(write: Write) -> tuple[bool, int]:
+    """Leaves first, oldest first; then results that retain their gradient, as they are."""
+    node = write[0]
+    return (False, node.uid) if node.plan is None else (True, 0)
 
 
 class _Far:

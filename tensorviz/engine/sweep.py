@@ -25,6 +25,7 @@ LARGE = 4096
 
 _uid = attrgetter("uid")
 add_up = np.add.reduce
+_ARRAY = np.ndarray
 
 
 def reachable(roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
@@ -81,31 +82,52 @@ def sweep(
     ends: Sequence[Node],
     pulled: list[tuple[Any, ...]] | None,
     *,
-    asked: Sequence[Node] = (),
     whole: bool = False,
     looks: Sequence[Look] = (),
+    retained: list[tuple[Node, Any]] | None = None,
 ) -> list[Any]:
-    """Run every rule once, and return what the ``ends`` received, then what the ``asked`` did (None: nothing).
+    """Run every rule once, and return what the ``ends`` received (None: nothing).
 
     Shares are added in the order in which their consumers are visited; that order is part of the contract.
 
-    ``ops``: newest first. ``given``: the seeds. ``ends``: whatever receives shares and is none of ``ops``. ``asked``: some of ``ops``.
+    ``ops``: newest first. ``given``: the seeds. ``ends``: whatever receives shares and is none of ``ops``.
     ``pulled`` gets the tuple of shares of each node, empty where no gradient arrived; None: they are not kept. In the place of a large one stands
     :class:`Again`, since its rule can be run again when somebody looks; ``whole``: all are kept as the rules returned them.
-    ``looks``: called after each rule; they stop the pass by raising.
+    ``looks``: called after each rule; they stop the pass by raising. ``retained`` gets the results that keep their gradient, each with it.
 
     A pass that finds another under way, in another thread or around this one in a rule, does the same with a copy of the graph.
     """
+    kept: list[tuple[Node, Any]] = [] if retained is None else retained
     if not _under_way.acquire(False):
-        return _apart(ops, given, ends, pulled, asked, whole, looks)
+        return _apart(ops, given, ends, pulled, whole, looks, kept)
     try:
-        return _swept(ops, given, ends, pulled, asked, whole, looks, None)
+        return _swept(list(ops), list(ends), given, pulled, kept, whole, looks)
+    finally:
+        _under_way.release()
+
+
+def descend(
+    ops: list[Node],
+    seed: Any,
+    ends: list[Node],
+    pulled: list[tuple[Any, ...]] | None,
+    retained: list[tuple[Node, Any]],
+    missed: list[Node],
+) -> list[Any] | None:
+    """The same from one root, without knowing first what a gradient reaches: ``ops``, where the root stands, and ``ends`` grow as shares arrive.
+
+    What a rule gives no share to may be reached by none; it is put into ``missed``. None: another pass is under way, and nothing was done.
+    """
+    if not _under_way.acquire(False):
+        return None
+    try:
+        return _swept(ops, ends, ((ops[0], seed),), pulled, retained, missed=missed)
     finally:
         _under_way.release()
 
 
 def _apart(
-    ops: Sequence[Node], given: Any, ends: Sequence[Node], pulled: Any, asked: Sequence[Node], whole: bool, looks: Sequence[Look]
+    ops: Sequence[Node], given: Any, ends: Sequence[Node], pulled: Any, whole: bool, looks: Sequence[Look], retained: list[tuple[Node, Any]]
 ) -> list[Any]:
     copies = {n: twin(n) for node in ops for n in (node, *node.inputs)}
     copies |= {n: twin(n) for n in (*[root for root, _ in given], *ends) if n not in copies}
@@ -113,22 +135,38 @@ def _apart(
         copies[node].inputs = tuple([copies[n] for n in node.inputs])
     seeded = [(copies[n], seed) for n, seed in given]
     originals = {copy: n for n, copy in copies.items()}
-    return _swept([copies[n] for n in ops], seeded, [copies[n] for n in ends], pulled, [copies[n] for n in asked], whole, looks, originals)
+    kept: list[tuple[Node, Any]] = []
+    found = _swept([copies[n] for n in ops], [copies[n] for n in ends], seeded, pulled, kept, whole, looks, originals)
+    retained += [(originals[n], total) for n, total in kept]
+    return found
 
 
 def _swept(
-    ops: Sequence[Node],
+    ops: list[Node],
+    ends: list[Node],
     given: Any,
-    ends: Sequence[Node],
     pulled: list[tuple[Any, ...]] | None,
-    asked: Sequence[Node],
-    whole: bool,
-    looks: Sequence[Look],
-    originals: Mapping[Node, Node] | None,
+    retained: list[tuple[Node, Any]],
+    whole: bool = False,
+    looks: Sequence[Look] = (),
+    originals: Mapping[Node, Node] | None = None,
+    missed: list[Node] | None = None,
 ) -> list[Any]:
-    """A total goes when its rule has run: a record adds the shares up again, and memory is what a large pass is short of."""
+    """A total goes when its rule has run: a record adds the shares up again, and memory is what a large pass is short of.
+
+    With ``missed``, ``ops`` and ``ends`` grow. A node is met with its first share, so that a total tells which were. It is older than what it was met from, and is
+    put among those to come by its age: newer ones have all had their turn when it has.
+    """
     keep = None if pulled is None else pulled.append
-    lasting = frozenset(asked) if asked else None
+    finding = missed is not None
+    push, end = ops.append, ends.append
+    miss: Callable[[Node], None] = list[Node]().append if missed is None else missed.append
+    oldest = ops[-1].uid if finding else 0
+    loose: list[Node] = []
+    shares: Any
+    share: Any
+    rest: Any
+    other: Any
     paused = gc.isenabled()
     try:
         if paused:
@@ -140,37 +178,90 @@ def _swept(
                 before = {(n if originals is None else originals[n]): n.total for n in (node, *node.inputs)}
             g = node.total
             if g is None:
-                shares: tuple[Any, ...] = ()
+                shares = ()
             else:
-                if lasting is None or node not in lasting:
-                    node.total = None
+                node.total = None
+                rare = node.rare
+                if rare is not None and rare.owner is not None:
+                    retained.append((node, g))
                 try:
                     shares = node.plan.pull(node, g)  # type: ignore[union-attr]
                 except Exception as error:
                     error.add_note(f"raised by the backward rule of {describe(node)}")
                     raise
-                if not node.same:
-                    shares = _added(node, shares, whole)
-                else:  # written out: a call would cost as much again as what is done
-                    b = node.b
+                n, b, rest = node.a, node.b, None
+                # written out: a call, or a loop over two operands, would cost as much again as what is done
+                if node.same:
                     if b is None:
                         (share,), other = shares, None
                     else:
                         share, other = shares
-                    if share is not None:
-                        a = node.a
-                        total = a.total
-                        a.total = share if total is None else total + share
+                else:
+                    other = _row(node, shares)
                     if other is not None:
-                        total = b.total
-                        b.total = other if total is None else total + other
+                        share = shares[0]
+                    else:
+                        shares, (share, *rest) = _looked_at(node, shares, whole)
+                        other = rest.pop(0) if rest else None
+                if share is None:
+                    if finding and n.needs_grad:
+                        miss(n)
+                else:
+                    total = n.total
+                    if total is not None:
+                        n.total = total + share
+                    elif not finding:
+                        n.total = share
+                    elif n.needs_grad:
+                        n.total = share
+                        if n.plan is None:
+                            end(n)
+                        elif n.uid < oldest:
+                            oldest = n.uid
+                            push(n)
+                        else:
+                            loose.append(n)
+                if other is None:
+                    if finding and b is not None and b.needs_grad:
+                        miss(b)
+                else:
+                    total = b.total
+                    if total is not None:
+                        b.total = total + other
+                    elif not finding:
+                        b.total = other
+                    elif b.needs_grad:
+                        b.total = other
+                        if b.plan is None:
+                            end(b)
+                        elif b.uid < oldest:
+                            oldest = b.uid
+                            push(b)
+                        else:
+                            loose.append(b)
+                if rest:
+                    for n, share in zip(node.rest or (), rest, strict=True):
+                        if share is None:
+                            if finding and n.needs_grad:
+                                miss(n)
+                        elif n.total is not None:
+                            n.total = n.total + share
+                        elif not finding:
+                            n.total = share
+                        elif n.needs_grad:
+                            n.total = share
+                            (end if n.plan is None else loose.append)(n)
+                if loose:
+                    finding = _put_in(ops, ends, loose, node)
+                    oldest = ops[-1].uid
             if keep is not None:
                 keep(shares)
+            shares = share = other = rest = total = None  # so that the next rule has their memory
             if looks:
                 for look in looks:
                     look(node if originals is None else originals[node], before)
         found = []
-        for node in (*ends, *asked):
+        for node in ends:
             found.append(node.total)
             node.total = None
     except BaseException:
@@ -185,28 +276,68 @@ def _swept(
     return found
 
 
-def _added(node: Node, shares: tuple[Any, ...], whole: bool) -> tuple[Any, ...]:
-    """Add up the shares of a node that have to be looked at; what the record keeps of them."""
+FAR = 16
+"""Nodes to come that are older than one that is put among them; of more, it is quicker to find out at once what is to come, and to sort it."""
+
+
+def _put_in(ops: list[Node], ends: list[Node], loose: list[Node], now: Node) -> bool:
+    """Put the nodes that were met at the node ``now`` among those to come. False: all that is to come stands there now."""
+    while loose:
+        n, at = loose[0], len(ops)
+        far = at - FAR
+        while at > far and ops[at - 1].uid < n.uid:  # at the latest, ``now`` is newer
+            at -= 1
+        if ops[at - 1].uid < n.uid:
+            break
+        ops.insert(at, n)
+        del loose[0]
+    else:
+        return True
+    at = next(i for i in range(len(ops) - 1, -1, -1) if ops[i] is now) + 1
+    ahead, leaves = reachable([*ops[at:], *loose])
+    ops[at:] = ahead
+    ends += [n for n in leaves if n.total is None]
+    loose.clear()
+    return False
+
+
+def _row(node: Node, shares: tuple[Any, ...]) -> Any:
+    """What arrives at the second of two operands that was broadcast along the first axes of the other one, as the bias of a layer is. None: look closer."""
+    b = node.b
+    if b is None or len(shares) != 2 or node.rest is not None:
+        return None
+    share, other = shares
+    x, y = node.a.value, b.value
+    if type(share) is type(other) is type(x) is type(y) is _ARRAY:
+        dtype, shape = x.dtype, x.shape
+        if share.dtype is other.dtype is y.dtype is dtype and share.shape == other.shape == shape and share.size <= LARGE:
+            axes = growth(shape, y.shape)
+            if axes and y.ndim + len(axes) == x.ndim and node.plan.op.broadcasts:  # type: ignore[union-attr]
+                return add_up(other, axes)
+    return None
+
+
+def _looked_at(node: Node, shares: tuple[Any, ...], whole: bool) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Shares that have to be looked at: what the record keeps of them, and as they arrive at the operands."""
     inputs = node.inputs
     if len(shares) != len(inputs):
         raise RuleError(f"the backward rule of {describe(node)} returned {len(shares)} gradient(s) for {len(inputs)} operand(s)")
-    kept, slot = shares, -1
+    kept, fitted, slot = shares, shares, -1
     for share in shares:
         slot += 1
         if share is None:
             continue
-        n = inputs[slot]
-        value = n.value
-        fits = type(share) is type(value) and share.dtype is value.dtype and share.shape == value.shape
-        fitted = share if fits else _fitted(node, slot, share, value)
+        value = inputs[slot].value
+        fit = share
+        if type(share) is not type(value) or share.dtype is not value.dtype or share.shape != value.shape:
+            fit = _fitted(node, slot, share, value)
+            fitted = (*fitted[:slot], fit, *fitted[slot + 1 :])
         if share.size > LARGE and not whole and not node.plan.op.foreign:  # type: ignore[union-attr]
-            if fitted.size < share.size:
-                kept = (*kept[:slot], Again(fitted), *kept[slot + 1 :])
+            if fit.size < share.size:
+                kept = (*kept[:slot], Again(fit), *kept[slot + 1 :])
             elif share.size > HUGE:
                 kept = (*kept[:slot], Again(None), *kept[slot + 1 :])
-        before = n.total
-        n.total = fitted if before is None else before + fitted
-    return kept
+    return kept, fitted
 
 
 def fit(node: Node, slot: int, share: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorviz.arguments import shown
 from tensorviz.engine import aliases, cuts, cycles, exits, protocols
-from tensorviz.engine.graph import check_dtype, frozen, leaf, same_bits, user_frame, weak
+from tensorviz.engine.graph import check_dtype, frozen, leaf, same_bits, weak
 from tensorviz.engine.mode import is_grad_enabled
 from tensorviz.engine.node import UNSETTLED, Changed, Node, new_uid, set_node_class, twin
 from tensorviz.engine.own import Own
@@ -127,6 +127,7 @@ class Tensor(Node):
 
     def _successor(self, old: Node, value: Any) -> Node:
         """A leaf that takes the place of ``old`` for this Tensor; both stay the same variable to a record."""
+        changes.versions = True
         node = leaf(value, requires_grad=old.needs_grad, uid=old.uid, depth=3)
         rare = node.more()
         rare.owner = weak(self)
@@ -333,7 +334,7 @@ class Tensor(Node):
         Returns the recorded :class:`Trace` (also kept as ``.trace``), or None with ``record=False``.
         The graph is kept: a second call adds again. If anything raises midway, no ``.grad`` has changed.
         """
-        trace: Trace | None = run_backward([self], None if gradient is None else [gradient], record=record, frame=user_frame(2))
+        trace: Trace | None = run_backward(self, gradient, record=record)
         return trace
 
     # ---- in place ---------------------------------------------------------------------------------------------
@@ -540,9 +541,12 @@ run_backward: Any = None
 
 
 class _Changes:
-    """Whether an in-place op ever ran; while none did, backward need not look for stale saved values."""
+    """What ever happened: while it did not, backward need not look for what follows from it."""
 
     any = False
+    """An in-place op ran, and a saved value may be stale."""
+    versions = False
+    """A leaf took the place of another, and may stand in one graph with it."""
 
 
 changes = _Changes()
