@@ -22,6 +22,7 @@ from tensorviz.views.boxes import Station
 from tensorviz.views.curves import number as n
 from tensorviz.views.layout import DIRECTIONS, ENGINES
 from tensorviz.views.legend import legend as make_legend
+from tensorviz.views.legend import plain_notes
 from tensorviz.views.marks import Pen
 from tensorviz.views.options import check_values, refuse_unknown
 from tensorviz.views.paint import SPECIAL, Still, look
@@ -300,11 +301,20 @@ class Film:
             saved = any(s.parts.saved_input or s.parts.saved_output for s in every)
             born = any(s.born for s in every)
             lines, high = make_legend(
-                pen, MARGIN, height, width - 2 * MARGIN, cells=cells, saved=saved, born=born, waiting=False, notes=notes, sideways=c.direction == "LR"
+                pen,
+                MARGIN,
+                height,
+                width - 2 * MARGIN,
+                cells=cells,
+                saved=saved,
+                born=born,
+                tags=c.tags,
+                waiting=False,
+                notes=notes,
+                sideways=c.direction == "LR",
             )
         else:
-            lines = "".join(pen.text(MARGIN, height + 14 + 18 * i, line, "note", 12) for i, line in enumerate(notes))
-            high = 18.0 * len(notes)
+            lines, high = plain_notes(pen, notes, MARGIN, height)
         height += high + MARGIN / 2
         paper = f'<rect width="{n(width)}" height="{n(height)}" {paint.attributes("paper")}/>'
         inside = f"{paper}{''.join(out)}{lines}"

@@ -54,8 +54,8 @@ def title(node: TraceNode) -> str:
 
 
 def _gate(node: TraceNode) -> str:
-    """The op in words: ``add`` rather than ``+``, but ``max`` as it stands in the picture."""
-    return node.label if node.label.isidentifier() else node.op
+    """The op in words: ``add`` rather than ``+``, ``sum`` rather than ``Σ``, but ``max`` as it stands in the picture."""
+    return node.label if node.label.isidentifier() and node.label.isascii() else node.op
 
 
 class Captions:
@@ -173,7 +173,14 @@ class Captions:
         used = _COUNTS[count] if count < len(_COUNTS) else f"{fmt.count(count)} times"
         arrived = self._arrived[k]
         which = _ORDINALS[arrived - 1] if arrived <= len(_ORDINALS) else "number {arrived}"
-        makes = " makes ∂{symbol} = {total}" if share.total.size == 1 else f" brings ‖∂{{symbol}}‖ to {fmt.number(fmt.norm(share.total))}"
+        holds = _holds(share.total)
+        makes = (
+            " makes ∂{symbol} = {total}"
+            if share.total.size == 1
+            else f" leaves ∂{{symbol}} with {holds}"
+            if holds
+            else f" brings ‖∂{{symbol}}‖ to {fmt.number(fmt.norm(share.total))}"
+        )
         hand = "set by hand in place of that " if share.by_hand else ""
         given = (
             f"the {which}, {{value}}{',' if hand else ''} {hand}from {{sender}}," if share.value.size == 1 else f"the {which}, {hand}from {{sender}},"

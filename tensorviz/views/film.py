@@ -17,6 +17,8 @@ from tensorviz.views.curves import arrow
 from tensorviz.views.curves import number as n
 from tensorviz.views.labels import CELL_HEIGHT, CELL_LEAST, SIZE, Label, label
 from tensorviz.views.layout.types import Point
+from tensorviz.views.legend import legend as make_legend
+from tensorviz.views.legend import plain_notes
 from tensorviz.views.marks import Pen
 from tensorviz.views.paint import Still
 from tensorviz.views.palette import Tokens
@@ -84,6 +86,7 @@ def film(
     engine: str,
     title: str | None,
     scale: float,
+    legend: bool,
     max_nodes: int,
     timeout: float,
 ) -> str:
@@ -120,10 +123,26 @@ def film(
             if i:
                 out.append(pen.path(f"M{n(x - GAP / 2)},{n(y)}V{n(y + high)}", "frame"))
         y += high + (GAP if row is not rows[-1] else 0)
-    for note in composer.notes:
-        out.append(pen.text(PADDING, y + 14, note, "note", 12))
-        y += 18
-    high = y + PADDING
+    every = composer.stations.values()
+    if legend:
+        lines, added = make_legend(
+            pen,
+            PADDING,
+            y + GAP / 2,
+            wide - 2 * PADDING,
+            cells=False,
+            numbers=False,
+            saved=any(s.parts.saved_input or s.parts.saved_output for s in every),
+            born=any(s.born for s in every),
+            tags=composer.tags,
+            waiting=False,
+            notes=composer.notes,
+            sideways=direction == "LR",
+        )
+    else:
+        lines, added = plain_notes(pen, composer.notes, PADDING, y)
+    out.append(lines)
+    high = y + added + (GAP / 2 if legend else 0) + PADDING
     roots = ", ".join(trace.nodes[r].title for r in trace.roots)
     name = f"Backward pass of {roots}, {fmt.counted(len(chosen), 'step')} side by side"
     paper = f'<rect width="{n(wide)}" height="{n(high)}" {paint.attributes("paper")}/>'

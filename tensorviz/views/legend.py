@@ -15,6 +15,13 @@ from tensorviz.views.parts import Tag
 SIZE, LINE, GAP = 12.0, 22.0, 20.0
 STEPS, STEP = 9, 12.0
 BORN = Tag("nan", "NaN")
+BADGES = {
+    "fork": "shares that arrived, which add up",
+    "hand": "no rule gave this share",
+    "route": "elements that were chosen get the gradient",
+    "unbroadcast": "summed where forward copied",
+}
+"""What a badge says, by its kind."""
 
 
 def legend(
@@ -24,15 +31,22 @@ def legend(
     width: float,
     *,
     cells: bool,
+    numbers: bool = True,
     saved: bool,
     born: bool = False,
+    tags: Sequence[Tag] = (),
     waiting: bool,
     notes: Sequence[str],
     sideways: bool,
 ) -> tuple[str, float]:
-    """The markup and its height: entries one after the other, in as many lines as ``width`` asks for."""
+    """The markup and its height: entries one after the other, in as many lines as ``width`` asks for.
+
+    ``cells``: whether arrays stand in tinted cells; ``numbers``: whether values and gradients stand at the wires at all; ``tags``: a badge of each kind.
+    """
     entries: list[tuple[float, list[tuple[str, object]]]] = []
-    if cells:
+    if not numbers:
+        pass
+    elif cells:
         entries += [_bar(pen, "value"), *([] if waiting else [_bar(pen, "gradient")])]
     else:
         value, gradient = ("value above the wire", "∂ gradient below") if sideways else ("value left of the wire", "∂ gradient right")
@@ -45,6 +59,8 @@ def legend(
         entries.append(
             (_width("saved for backward: left input, right output") + 12, [("saved", ""), ("note", "saved for backward: left input, right output")])
         )
+    for tag in tags:
+        entries.append((tag.width + 6 + _width(BADGES[tag.kind]), [("badge", tag), ("note", BADGES[tag.kind])]))
     if born:
         entries.append((_width("first appears here") + BORN.width + 6, [("born", ""), ("note", "first appears here")]))
     entries += [_words(note, "note") for note in notes]
@@ -55,6 +71,11 @@ def legend(
         out.append(_draw(pen, x, y, pieces))
         x += wide + GAP
     return "".join(out), y + LINE / 2 - top
+
+
+def plain_notes(pen: Pen, notes: Sequence[str], left: float, top: float) -> tuple[str, float]:
+    """What was left out, which is said even without a legend, and how high that is."""
+    return "".join(pen.text(left, top + 14 + 18 * i, note, "note", 12) for i, note in enumerate(notes)), 18.0 * len(notes)
 
 
 def _width(words: str) -> float:
@@ -80,6 +101,9 @@ def _draw(pen: Pen, x: float, y: float, pieces: list[tuple[str, object]]) -> str
         if role == "saved":
             out.append(pen.saved(x + 4, y))
             x += 14
+        elif isinstance(what, Tag):
+            out.append(pen.badge(what, Point(x + what.width / 2, y)))
+            x += what.width + 6
         elif role == "born":
             out.append(pen.born(BORN, Point(x + BORN.width / 2, y)))
             x += BORN.width + 6

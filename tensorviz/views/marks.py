@@ -133,14 +133,15 @@ class Pen:
 
     def pill(self, tag: Tag, at: Point, when: str, extra: str = "", words: str | None = None) -> str:
         """A badge of the ``past``, of the ``future``, or of ``now``."""
+        return f'<g class="tv-badge" data-badge="{tag.kind}" data-{when}=""{extra}>{self.badge(tag, at, when, words)}</g>'
+
+    def badge(self, tag: Tag, at: Point, when: str = "future", words: str | None = None) -> str:
+        """A badge that is none of the graph's: how it looks."""
         box = self.rect(at.x - tag.width / 2, at.y - PILL / 2, tag.width, PILL, PILL / 2, self.paint.attributes("pill", when))
         if tag.icon:
             sign = f'<path transform="translate({n(at.x)},{n(at.y)})" d="{SIGNS[tag.kind]}" {self.paint.attributes("sign", when)}/>'
-            body = f"<title>{text.xml(words or tag.text)}</title>{box}{sign}"
-        else:
-            body = box + self.text(at.x, at.y + 4.4, words or tag.text, "pilltext", BADGE, "middle", state=when)
-        attrs = f' class="tv-badge" data-badge="{tag.kind}" data-{when}=""{extra}'
-        return f"<g{attrs}>{body}</g>"
+            return f"<title>{text.xml(words or tag.text)}</title>{box}{sign}"
+        return box + self.text(at.x, at.y + 4.4, words or tag.text, "pilltext", BADGE, "middle", state=when)
 
     def born(self, tag: Tag, at: Point) -> str:
         """NaN is solid red, an infinity has a red outline."""

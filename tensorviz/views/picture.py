@@ -42,6 +42,8 @@ class Picture:
     has_cells: bool
     has_saved: bool
     has_born: bool
+    tags: list[Tag]
+    """The first badge of each kind."""
     sideways: bool
 
 
@@ -107,6 +109,12 @@ class Composer:
     def notes(self) -> list[str]:
         return [note for note in (self.scene.note, self.placed.note) if note]
 
+    @property
+    def tags(self) -> list[Tag]:
+        """The first badge of each kind, by kind."""
+        found = {badge.tag.kind: badge.tag for s in reversed(self.stations.values()) for badge in reversed(_badges_of(s))}
+        return [found[kind] for kind in sorted(found)]
+
     def look_at(self, now: state.State) -> None:
         """Draw this state from here on."""
         self.now = now
@@ -139,6 +147,7 @@ class Composer:
             any(c is not None and c.label.form == "cells" for s in every for c in (s.parts.value, s.parts.gradient)),
             any(s.parts.saved_input or s.parts.saved_output for s in every),
             any(self.seen(mark) for s in every for mark, _ in s.born),
+            self.tags,
             self.direction == "LR",
         )
 

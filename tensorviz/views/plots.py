@@ -85,7 +85,10 @@ def gradient_norms(trace: Trace, ax: Axes | None = None, *, palette: str = "ligh
         words = _marks(node, arrays[i], usable[i])
         if words:
             bold = tokens["err"] if strange[i] else tokens["ink"]
-            ax.annotate("\n".join(words), (x[i], shown[i]), (0, 8), textcoords="offset points", ha="center", va="bottom", fontsize=9, color=bold)
+            ground = {"facecolor": tokens["bg"], "edgecolor": "none", "alpha": 0.85, "pad": 1.0}  # the line goes on behind the words
+            ax.annotate(
+                "\n".join(words), (x[i], shown[i]), (0, 9), textcoords="offset points", ha="center", va="bottom", fontsize=9, color=bold, bbox=ground
+            )
     if (~usable & ~strange).any():
         ax.axhline(floor, color=tokens["hair2"], linewidth=0.8, linestyle=":", zorder=1)
     ax.set_ylim(floor / 3, roof * 4)

@@ -14,6 +14,7 @@ from tensorviz.views.curves import number as n
 from tensorviz.views.film import check_film, film
 from tensorviz.views.layout import DIRECTIONS, ENGINES
 from tensorviz.views.legend import legend as make_legend
+from tensorviz.views.legend import plain_notes
 from tensorviz.views.marks import Pen
 from tensorviz.views.options import check_values, refuse_unknown
 from tensorviz.views.paint import Skeleton, Still
@@ -106,6 +107,7 @@ def to_svg(
             engine=engine,
             title=title,
             scale=scale,
+            legend=legend,
             max_nodes=max_nodes,
             timeout=timeout,
         )
@@ -138,12 +140,13 @@ def _document(trace: Trace, picture: Picture, pen: Pen, step: int | None, title:
             cells=picture.has_cells,
             saved=picture.has_saved,
             born=picture.has_born,
+            tags=picture.tags,
             waiting=waiting,
             notes=picture.notes,
             sideways=picture.sideways,
         )
     else:
-        lines, high = _plain_notes(pen, picture.notes, height)
+        lines, high = plain_notes(pen, picture.notes, MARGIN, height)
     height += high + (MARGIN / 2 if high else 0)
     left = (width - picture.width) / 2
     name = f"Computation graph of {', '.join(trace.nodes[r].title for r in trace.roots) or 'nothing'}"
@@ -155,12 +158,6 @@ def _document(trace: Trace, picture: Picture, pen: Pen, step: int | None, title:
     paper = f'<rect width="{n(width)}" height="{n(height)}" {pen.paint.attributes("paper")}/>'
     body = f'<g transform="translate({n(left)},{n(top)})">{picture.body}</g>' if left or top else picture.body
     return f"{head}<title>{text.xml(name + after)}</title>{paper}{''.join(out)}{body}{lines}</svg>\n"
-
-
-def _plain_notes(pen: Pen, notes: list[str], top: float) -> tuple[str, float]:
-    """What was left out is said even without a legend."""
-    out = [pen.text(MARGIN, top + 14 + 18 * i, note, "note", 12) for i, note in enumerate(notes)]
-    return "".join(out), 18.0 * len(notes)
 
 
 def skeleton(trace: Trace, *, direction: str = "LR", engine: str = "auto", max_nodes: int = MOST_NODES, timeout: float = 20.0) -> str:
@@ -183,7 +180,7 @@ def skeleton(trace: Trace, *, direction: str = "LR", engine: str = "auto", max_n
         most=max_nodes,
         timeout=timeout,
     )
-    notes, high = _plain_notes(Pen(paint, picture.scale), picture.notes, picture.height)
+    notes, high = plain_notes(Pen(paint, picture.scale), picture.notes, MARGIN, picture.height)
     width, height = picture.width, picture.height + high
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="tv-graph" viewBox="0 0 {n(width)} {n(height)}" width="{n(width)}" height="{n(height)}" '

@@ -75,6 +75,19 @@ def test_one_axis_is_an_axis_and_several_are_axes() -> None:
     ]
 
 
+def test_a_sum_of_shares_with_nan_in_it_is_told_by_that_and_not_by_the_norm_of_the_rest() -> None:
+    x = tv.tensor([1.0, 0.0], requires_grad=True, name="x")
+    with np.errstate(all="ignore"):
+        told = sentences((np.log(x) * [1.0, 0.0] + x).sum().backward(), "accumulate")
+    assert told[-1] == "x is used twice, so its shares add: the second, from np.log(x), leaves ∂x with NaN in 1 of 2 elements; all are in."
+
+
+def test_a_sum_without_a_name_is_called_sum() -> None:
+    x = tv.tensor([1.0, 2.0], requires_grad=True, name="x")
+    long = (x * x * x * x * x * x * x * x * x).sum().backward()
+    assert sentences(long, "seed") == ["The pass starts at sum: a change of sum changes sum by as much, so ∂sum = 1."]
+
+
 def test_a_value_that_one_gate_uses_twice_is_sent_two_shares():
     x = tv.tensor(3.0, requires_grad=True, name="x")
     told = [s.caption for s in (x * x).backward().steps if s.kind == "pull"]

@@ -384,6 +384,19 @@ def test_what_is_neither_scope_nor_chain_is_cut_to_a_neighbourhood_and_the_rest_
     assert "…" in texts(svg)
 
 
+def test_the_legend_says_what_each_kind_of_badge_means_and_counts_for_none_of_the_graph() -> None:
+    x = tv.tensor([[1.0, 4.0], [3.0, 2.0]], requires_grad=True, name="x")
+    b = tv.tensor([1.0, 2.0], requires_grad=True, name="b")
+    h = x + b
+    trace = (h.max(axis=1) + h.sum(axis=1)).sum().backward()
+    words = {"shares that arrived, which add up", "elements that were chosen get the gradient", "summed where forward copied"}
+    for shown in (to_svg(trace), to_svg(trace, steps=[0, 3]), trace.to_animated_svg()):
+        assert words <= set(texts(shown))
+    assert not words & set(texts(to_svg(trace, legend=False)))
+    assert to_svg(trace).count('data-badge="') == to_svg(trace, legend=False).count('data-badge="')
+    assert not words & set(texts(to_svg(tv.tensor(2.0, requires_grad=True).exp().backward())))
+
+
 def test_the_legend_of_a_picture_that_runs_down_speaks_of_left_and_right() -> None:
     assert "value left of the wire" in texts(to_svg(circuits.staged(), direction="TB"))
     assert "value above the wire" in texts(to_svg(circuits.staged()))
