@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import subprocess
 import sys
 import threading
 import weakref
@@ -243,3 +244,25 @@ def test_what_is_made_many_at_a_time_is_as_frozen_as_what_is_made_alone() -> Non
             setattr(part, name, None)
         assert replace(part) is not part
         assert type(replace(part)) is type(part)
+
+
+MANY = """\
+import gc
+import tensorviz as tv
+
+y = x = tv.tensor(0.5, requires_grad=True)
+for _ in range(15_000):
+    y = y * 1.0 + x
+trace = y.backward()
+before, searched = len(gc.get_objects(generation=2)), gc.get_stats()[2]["collections"]
+trace.steps
+assert gc.get_stats()[2]["collections"] == searched
+assert gc.isenabled() and gc.get_freeze_count() == 0
+print(len(gc.get_objects(generation=2)) - before)
+"""
+
+
+def test_the_very_many_objects_of_a_large_record_go_among_the_old_ones_without_a_search():
+    # In a process of its own: in that of the tests there are frozen objects, which would be thawed.
+    done = subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, check=True)
+    assert int(done.stdout) > 200_000
