@@ -26,16 +26,30 @@ App = Literal["lab", "notebook"]
 STARTUP = 90.0
 """Seconds a server or a kernel may take on a busy machine with two cores before a test gives up."""
 
+LEFT_ALONE = 1800
+"""Seconds after which a server and its kernels end to which nobody talks; no test is silent for so long."""
+
 HARMLESS = (
     # JupyterLab's own debugger panel, when a page is closed while it asks
     r"Could not restore the debugger state: Canceled future",
-    # JupyterLite's kernel, which the site's tests bring, is an extension for JupyterLite; JupyterLab finds it installed and complains.
-    r"Shared module @jupyterlite/\S+ doesn't exist",
     # Both front ends ask for optional things (a favicon, a workspace, custom settings) and report the 404.
     r"Failed to load resource: the server responded with a status of 404",
     # Notebook 7.6 loads its settings before one of its own plugins is registered.
     r"(?s)reading 'schema'.*notebook_core",
 )
+
+
+PAGE = {
+    "disabledExtensions": {
+        # The news panel asks the network, and would cover the page with a question.
+        "@jupyterlab/apputils-extension:announcements": True,
+        # JupyterLite's kernel, which the site's tests bring, is an extension for JupyterLite; JupyterLab finds it installed and complains.
+        "@jupyterlite/pyodide-kernel-extension": True,
+    },
+    # The search for extensions to build takes a second a page.
+    "buildCheck": False,
+}
+"""Settings of the front ends' pages."""
 
 
 def wait_until(ready: Callable[[], Any], what: str, timeout: float = STARTUP, pause: float = 0.05) -> Any:
@@ -85,8 +99,7 @@ class Server:
         self.root.mkdir(parents=True, exist_ok=True)
         settings = self.home / "config" / "labconfig"
         settings.mkdir(parents=True, exist_ok=True)
-        # The news panel asks the network, and would cover the page with a question.
-        (settings / "page_config.json").write_text(json.dumps({"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}))
+        (settings / "page_config.json").write_text(json.dumps(PAGE))
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -97,6 +110,9 @@ class Server:
             f"--ServerApp.port={port}",
             "--ServerApp.port_retries=0",
             f"--ServerApp.root_dir={self.root}",
+            # Should the tests be killed, it ends by itself.
+            f"--ServerApp.shutdown_no_activity_timeout={LEFT_ALONE}",
+            *(f"--MappingKernelManager.cull_idle_timeout={LEFT_ALONE}", "--MappingKernelManager.cull_connected=True"),
             f"--IdentityProvider.token={self.token}",
             f"--{expose}.expose_app_in_browser=True",  # window.jupyterapp: commands instead of clicks on menus
         ]
