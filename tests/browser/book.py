@@ -32,6 +32,8 @@ LEFT_ALONE = 1800
 HARMLESS = (
     # JupyterLab's own debugger panel, when a page is closed while it asks
     r"Could not restore the debugger state: Canceled future",
+    # JupyterLite's kernel, which the site's tests bring, is an extension for JupyterLite; JupyterLab finds it installed and complains.
+    r"Shared module @jupyterlite/\S+ doesn't exist",
     # Both front ends ask for optional things (a favicon, a workspace, custom settings) and report the 404.
     r"Failed to load resource: the server responded with a status of 404",
     # Notebook 7.6 loads its settings before one of its own plugins is registered.
@@ -40,12 +42,8 @@ HARMLESS = (
 
 
 PAGE = {
-    "disabledExtensions": {
-        # The news panel asks the network, and would cover the page with a question.
-        "@jupyterlab/apputils-extension:announcements": True,
-        # JupyterLite's kernel, which the site's tests bring, is an extension for JupyterLite; JupyterLab finds it installed and complains.
-        "@jupyterlite/pyodide-kernel-extension": True,
-    },
+    # The news panel asks the network, and would cover the page with a question.
+    "disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True},
     # The search for extensions to build takes a second a page.
     "buildCheck": False,
 }
