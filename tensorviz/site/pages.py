@@ -80,6 +80,14 @@ LATER = (
     "{ near.unobserve(target); target.srcdoc = target.dataset.later; } }, { rootMargin: '1200px' }); "
     'for (const frame of document.querySelectorAll("iframe[data-later]")) near.observe(frame);}</script>'
 )
+ARROWS = (
+    # With one stepper in sight and the focus nowhere, the arrows are the stepper's.
+    '<script>{const frames = document.querySelectorAll("iframe.tensorviz-frame"); addEventListener("keydown", (event) => { const { key } = event; '
+    "const seen = frames.length === 1 && frames[0].getBoundingClientRect(); "
+    "if (!/^Arrow(Left|Right)$/.test(key) || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || document.activeElement !== document.body "
+    "|| !seen || seen.bottom < 0 || seen.top > innerHeight) return; "
+    'event.preventDefault(); frames[0].contentWindow.postMessage({ tensorviz: 1, type: "key", key }, "*"); });}</script>'
+)
 
 
 def _lazy(body: str) -> str:
@@ -87,7 +95,7 @@ def _lazy(body: str) -> str:
 
     ``loading="lazy"`` would say the same, but browsers heed it only for frames with an address.
     """
-    return re.sub(r'(<iframe class="tensorviz-frame"[^>]*? )srcdoc=', r"\1data-later=", body) + LATER
+    return re.sub(r'(<iframe class="tensorviz-frame"[^>]*? )srcdoc=', r"\1data-later=", body) + LATER + ARROWS
 
 
 def _page(title: str, body: str, *, lite: bool) -> str:

@@ -29,11 +29,9 @@ CSP = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'
 
 
 # Until a frame says how high it is it has about the height that it will have, so that little moves when it does.
-_WIDE = {"one": 634, "pair": 1262}
-_NARROW = {"one": {860: 836, 760: 1117, 560: 1170}, "pair": {860: 1734, 760: 2296, 560: 2390}}
-"""By the widest frame that has them."""
-_BESIDE = (1733, 664)
-"""From which width on a pair stands side by side, and how high it is then."""
+_WIDE = {"one": 634, "pair": 704}
+_NARROW = {"one": {880: 672, 760: 635, 560: 649}, "pair": {1532: 666, 1132: 680, 811: 1412, 760: 1336, 560: 1364}}
+"""By the widest frame that has them; the steppers of a pair stand side by side from 812 px on."""
 FRAME_STYLE = (
     ".tensorviz-output{container-type:inline-size}.tensorviz-output:has(iframe)>.tensorviz-static{display:none}"
     ".tensorviz-frame{display:block;width:100%;border:0}"
@@ -43,7 +41,6 @@ FRAME_STYLE = (
         for rows, heights in _NARROW.items()
         for width, height in heights.items()
     )
-    + f"@container (min-width:{_BESIDE[0]}px){{.tensorviz-frame[data-rows=pair]{{height:{_BESIDE[1]}px}}}}"
 )
 
 

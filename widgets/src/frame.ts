@@ -25,6 +25,7 @@ interface Message {
   readonly tensorviz?: number;
   readonly type?: string;
   readonly state?: Partial<State>;
+  readonly key?: string;
   readonly link?: string;
   readonly check?: CheckMessage;
   readonly answer?: Reply;
@@ -38,6 +39,7 @@ const LINKS: Record<string, string> = {
   live: "live: the kernel follows",
   offline: "no kernel: stepping goes on",
   waiting: "the kernel is busy",
+  recorded: "two recorded passes: no kernel follows them or changes their numbers",
 };
 
 /** A step in one takes the other to its counterpart, or to the last one before; speed, granularity, theme and presentation are shared. */
@@ -75,7 +77,8 @@ export async function boot({ id, state, data, beside }: FrameData): Promise<void
       pill.title = LINKS[name] ?? "";
       pill.textContent = name;
     };
-    if (!alone && !beside) link("offline");
+    const mark = (element: HTMLElement, sign: Node) => element.querySelector(".tv-space")?.after(sign);
+    if (!alone) link(beside ? "recorded" : "offline");
     document.body.classList.toggle("tv-page", alone);
     document.body.dataset["scheme"] = ""; // follows the stepper
     let height = 0;
@@ -99,11 +102,14 @@ export async function boot({ id, state, data, beside }: FrameData): Promise<void
       document.body.append(whole);
       tall.observe(whole);
       const leave = { leave: options.leave };
-      other = bench(decode(await gunzip(fromBase64(beside.data))), second, leave, (e) => parts[1]?.append(e));
+      other = bench(decode(await gunzip(fromBase64(beside.data))), second, leave, (e) => {
+        if (!alone) mark(e, pill.cloneNode(true));
+        parts[1]?.append(e);
+      });
       together(store, second, beside.steps);
     }
     const view = bench(rec, store, options, (element) => {
-      if (live) element.querySelector(".tv-space")?.after(pill);
+      if (!alone) mark(element, pill);
       place.append(element);
       if (beside) return;
       tall.disconnect();
@@ -128,6 +134,8 @@ export async function boot({ id, state, data, beside }: FrameData): Promise<void
         // What was set here since then is newer than what comes back.
         const known = (key: string) => KEYS.includes(key as keyof State) && !(key in news);
         store.set(Object.fromEntries(Object.entries(message.state).filter(([key]) => known(key))), false);
+      } else if (message.type === "key") {
+        document.querySelector(".tensorviz")?.dispatchEvent(new KeyboardEvent("keydown", { key: message.key ?? "" }));
       } else if (message.type === "check") view.hear(message.check ?? null);
       else if (message.type === "answer") view.kernel.hear(message.answer ?? {});
       else if (message.type === "link") {
@@ -142,6 +150,9 @@ export async function boot({ id, state, data, beside }: FrameData): Promise<void
         for (const each of [view, other]) each?.recolour(message.dark ?? null);
       }
     });
+    // The keys work at once where the page is the stepper's own.
+    if (alone && document.activeElement === document.body)
+      document.querySelector<HTMLElement>(".tensorviz")?.focus({ preventScroll: true });
     send({ type: "hello" });
     document.body.dataset["ready"] = "";
   } catch (error) {

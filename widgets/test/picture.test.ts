@@ -46,14 +46,14 @@ describe("a large picture", () => {
 
   it("draws a node at once, and leaves numbers that stand elsewhere for later", () => {
     const picture = wide();
-    const there = (id: number) => [picture.nodes.get(id) as SVGGElement];
+    const there = (id: number) => [picture.box(picture.nodes.get(id) as SVGGElement)];
     picture.see([0, 0, 900, 100], false, there(35));
     expect(drawn(picture)).toContain(3);
     expect(picture.svg.querySelector(".tv-num")).toBeNull();
     while (picture.prepare([0, 0, 900, 100]));
     expect(picture.svg.querySelector(".tv-num")).not.toBeNull();
     const other = wide();
-    other.see([0, 0, 900, 100], false, [other.nodes.get(3) as SVGGElement]);
+    other.see([0, 0, 900, 100], false, [other.box(other.nodes.get(3) as SVGGElement)]);
     expect(other.svg.querySelector(".tv-num")).not.toBeNull();
   });
 

@@ -5,10 +5,11 @@ import { axes, cells, count, number, shape, stats } from "../format";
 import type { Steps } from "../step";
 import { depth } from "../tints";
 import type { ArrayView, Recording } from "../wire";
+import { hatch } from "./hatch";
 import { layered, type Point } from "./layered";
 import type { Item, Scene } from "./tree";
 
-const ADVANCE = 0.602; // of a monospaced character, in parts of its size
+export const ADVANCE = 0.602; // of a monospaced character, in parts of its size
 const [SPREAD, SWING, PILL, CELL, MARGIN] = [28, 24, 22, 25, 12];
 const TILE = [360, 220] as const;
 const LONGEST = 24; // characters of a word in a glyph
@@ -375,11 +376,6 @@ function glyph(rec: Recording, t: Station, x: number, y: number): SVGGElement {
     ? `${kind === "scope" ? `scope ${item.group.key.slice(6)}` : "fold"} ${inside}`
     : `${n?.op ?? ""}${n?.name || kind === "constant" ? ` ${n?.name || t.word}` : ""} ${shape(n?.shape ?? [])}`;
   const lines = n ? [said + ` ${n.dtype}`, n.scope && `in ${n.scope}`] : [`${said}: click to open`];
-  let hatch = "";
-  for (let k = 6 - (w + hh) / 2; k < (w + hh) / 2; k += 6) {
-    const [a, b] = [Math.max(-w / 2 + 4, k - hh / 2 + 4), Math.min(w / 2 - 4, k + hh / 2 - 4)];
-    if (b > a) hatch += `M${f(a)},${f(k - a)}L${f(b)},${f(k - b)}`;
-  }
   return s(
     "g",
     {
@@ -408,7 +404,7 @@ function glyph(rec: Recording, t: Station, x: number, y: number): SVGGElement {
     box("tv-halo", 7, round + 7),
     kind === "scope" && box("tv-card", 0, round, 4, -4),
     d ? s("path", { class: "tv-shape", d }) : box("tv-shape", 0, round),
-    s("path", { class: "tv-hatch", d: hatch }),
+    s("path", { class: "tv-hatch", d: hatch(4 - w / 2, 4 - hh / 2, w - 8, hh - 8, 6, 4) }),
     t.root && box("tv-inner", -4, Math.max(2, round - 4)),
     ...letters(t, said),
     " ", // or a reader would run the two together

@@ -47,15 +47,19 @@ export interface Bar extends Pane {
 
 export function bar(context: Context, actions: BarActions): Bar {
   const { store, steps } = context;
-  const button = (name: string, picture: Icon, act: () => void, more = "") =>
-    h("button", { class: `tv-button ${more}`, "aria-label": name, title: name, onclick: act }, icon(picture));
-  const first = button("First step", "first", actions.first);
-  const previous = button("Previous step", "previous", actions.previous);
-  const play = button("Play / Pause", "play", actions.play, "tv-main");
-  const next = button("Next step", "next", actions.next);
-  const last = button("Last step", "last", actions.last);
-  const breakBack = button("Previous breakpoint", "breakBack", actions.breakBack);
-  const breakOn = button("Next breakpoint", "breakOn", actions.breakOn);
+  const button = (name: string, key: string, picture: Icon, act: () => void, more = "") =>
+    h(
+      "button",
+      { class: `tv-button ${more}`, "aria-label": name, title: `${name} (${key})`, onclick: act },
+      icon(picture),
+    );
+  const first = button("First step", "Home", "first", actions.first);
+  const previous = button("Previous step", "←", "previous", actions.previous);
+  const play = button("Play / Pause", "Space", "play", actions.play, "tv-main");
+  const next = button("Next step", "→", "next", actions.next);
+  const last = button("Last step", "End", "last", actions.last);
+  const breakBack = button("Previous breakpoint", "Shift + ←", "breakBack", actions.breakBack);
+  const breakOn = button("Next breakpoint", "Shift + →", "breakOn", actions.breakOn);
 
   // A button that is off stays focusable, so that the keyboard does not fall out of the bar at the end of the pass.
   const off = (element: Element, is: boolean) => attribute(element, "aria-disabled", is ? "true" : null);
@@ -105,12 +109,11 @@ export function bar(context: Context, actions: BarActions): Bar {
   );
   const find = search(context, actions.found);
   const check = checker(context);
-  const theme = button("Theme", "theme", () => {
+  const theme = button("Theme", "", "theme", () => {
     const at = THEMES.indexOf(store.now.theme);
     store.set({ theme: THEMES[(at + 1) % THEMES.length] ?? "auto" });
   });
-  const present = button("Presentation", "present", actions.present);
-  present.title = "Presentation: large type, one pane (p)";
+  const present = button("Presentation", "p", "present", actions.present);
   const help = h(
     "button",
     {
@@ -135,7 +138,7 @@ export function bar(context: Context, actions: BarActions): Bar {
       breakBack,
       breakOn,
       stop,
-      h("span", { class: "tv-gap" }),
+      h("span", { class: "tv-gap tv-turn" }),
     ],
     h("div", { class: "tv-segments", role: "group", "aria-label": "Granularity" }, ...segments),
     ...[

@@ -16,7 +16,7 @@ export function changeable({ rec, session }: Context, { node, what }: Pick): str
   const name = shortTitle(rec, node, 20);
   const { possible, live } = session.kernel;
   if (!possible) return NO_NOTEBOOK;
-  if (!live) return "Numbers can be changed while a kernel is there: run the cell again.";
+  if (!live) return NO_KERNEL;
   if (typeof what === "number") return "";
   if (what === "value") {
     return entry?.kind === "op"
@@ -54,7 +54,7 @@ export function setShare(session: Context["session"], at: string, entry: number 
 }
 
 const NO_NOTEBOOK = "Numbers can be changed in a notebook that shows this trace by itself: trace.show().";
-const NO_KERNEL = "A share can be changed while a kernel is there: run the cell again.";
+const NO_KERNEL = "Numbers can be changed while a kernel is there: run the cell again.";
 
 /** Zero for a share, or what its rule sent again: what moves downstream is what went through it. Off where the kernel is gone, and not there where none can come. */
 export function shareButton({ rec, session }: Context, share: number, name: string): Virtual | null {

@@ -10,11 +10,15 @@ import { h as v, patch } from "../virtual";
 import { badges } from "./badges";
 import type { Context, Pane } from "./context";
 import { point } from "./entry";
+import { hint } from "./help";
 import { legend } from "./legend";
 import { parse, Picture } from "./picture";
-import { Stage } from "./stage";
+import { FOLLOW } from "./pin";
+import { sight, sights } from "./sights";
+import { Stage, type Sights } from "./stage";
 
 const AHEAD = 6; // steps that are prepared while nothing else is to do
+const SAMPLE = 200; // steps by which the size of the picture is chosen, of a longer pass
 const HEAD = 28; // px of the row of groups over the picture
 
 export interface GraphPane extends Pane {
@@ -64,6 +68,7 @@ export function graph(context: Context): GraphPane {
   label(picture, "Computation graph");
   const stage = new Stage(picture);
   stage.head = tree.size ? HEAD : 0;
+  stage.element.append(hint());
   const crumbs = h("div", { class: "tv-crumbs", role: "group", "aria-label": "Groups and node" });
   const beside = h("div", { class: "tv-near", hidden: true });
   const meaning = h("div", { class: "tv-legend" }, ...legend(context));
@@ -158,10 +163,7 @@ export function graph(context: Context): GraphPane {
     const { stage: window } = near;
     window.picture.select(store.now.selected);
     window.picture.show(step);
-    window.follow(
-      needed.map((id) => window.picture.of(id)).filter((e) => e !== undefined),
-      slide,
-    );
+    window.follow(inSight(window.picture, step), slide);
   };
 
   // ---- the row above: where the node is, and what it can be asked for ----
@@ -186,7 +188,7 @@ export function graph(context: Context): GraphPane {
         .map((g) => action(`− ${g.label}`, () => turn(g, false), `Close ${g.label} (−)`)),
       hidden && action(`+ ${hidden.label}`, () => turn(hidden, true), `Open ${hidden.label} (+)`),
       hidden && action("step over", () => context.go(over(1)), "To the first step outside of it (o)"),
-      selected !== null && v("b", {}, title),
+      selected !== null && action(`✕ pinned: ${title}`, () => context.select(null), FOLLOW),
       selected !== null && action("◂ until", () => until(-1), `Back to the previous step of ${title} (Shift + U)`),
       selected !== null && action("until ▸", () => until(1), `On to the next step of ${title} (u)`),
       selected !== null &&
@@ -211,23 +213,28 @@ export function graph(context: Context): GraphPane {
 
   // ---- the window ----
 
-  /** The active edge and both its ends, or the node that was asked for. */
-  const sights = (target: number, step: number) => {
-    const share = target === steps.activeNode(step) ? steps.shareAt(step) : -1;
-    const consumer = share < 0 ? -1 : (rec.share.consumer[share] ?? -1);
-    return [target, consumer].map((id) => picture.of(id)).filter((e) => e !== undefined);
+  /** What the step is about, and the node that is held where it has room beside that. */
+  const inSight = (of: Picture, step: number): Sights => {
+    const { selected } = store.now;
+    const about = sights(rec, steps, of, step);
+    if (selected === null) return about;
+    const { needed, wanted } = sight(of, [selected]);
+    return { needed: about.needed.length ? about.needed : needed, wanted: [...about.wanted, ...needed, ...wanted] };
+  };
+  stage.turns = function* () {
+    for (let k = 0; k < steps.length; k += Math.ceil(steps.length / SAMPLE)) yield sights(rec, steps, picture, k);
   };
   const later = leisure();
-  const prepare = (target: number) => {
-    const { step, selected, granularity } = store.now;
-    const turns = [sights(target, step)];
-    for (let k = step; selected === null && turns.length <= AHEAD && k < steps.length - 1; ) {
+  const prepare = () => {
+    const { step, granularity } = store.now;
+    const turns = [inSight(picture, step)];
+    for (let k = step; turns.length <= AHEAD && k < steps.length - 1; ) {
       k = steps.move(k, 1, granularity);
-      turns.push(sights(steps.activeNode(k), k));
+      turns.push(inSight(picture, k));
     }
     later(ready(turns, step));
   };
-  function* ready(turns: readonly (readonly SVGGElement[])[], step: number) {
+  function* ready(turns: readonly Sights[], step: number) {
     yield* stage.prepare(turns);
     if (!near) return;
     for (let k = step, n = 0; n < AHEAD && k < steps.length - 1; n++) {
@@ -239,9 +246,9 @@ export function graph(context: Context): GraphPane {
       return;
     }
   }
-  const follow = (target: number, slide: boolean) => {
-    stage.follow(sights(target, store.now.step), slide, true);
-    prepare(target);
+  const follow = (slide: boolean) => {
+    stage.follow(inSight(picture, store.now.step), slide, true);
+    prepare();
   };
 
   const rove = (id: number, focus: boolean) => {
@@ -252,7 +259,7 @@ export function graph(context: Context): GraphPane {
     roving = id;
     attribute(node, "tabindex", "0");
     if (focus) {
-      follow(id, true); // first: what is out of sight cannot take the focus
+      stage.follow(sight(picture, [id]), true, true); // first: what is out of sight cannot take the focus
       node.focus({ preventScroll: true });
     }
   };
@@ -367,7 +374,7 @@ export function graph(context: Context): GraphPane {
         return true;
       case "f":
         stage.fit();
-        follow(store.now.selected ?? steps.activeNode(store.now.step), false);
+        follow(false);
         return true;
       default:
         return false;
@@ -388,9 +395,9 @@ export function graph(context: Context): GraphPane {
       const focused = picture.of(roving);
       if (roving < 0 || document.activeElement !== focused)
         rove(picture.of(active) ? active : roving >= 0 ? roving : (picture.nodes.keys().next().value ?? -1), false);
-      follow(selected ?? active, !first);
+      follow(!first);
       stage.light(picture.of(active));
-    } else if (selected !== null && selected !== held) follow(selected, true);
+    } else if (selected !== null && selected !== held) stage.follow(sight(picture, [selected]), true, true);
     held = selected;
     list();
     if (!beside.hidden) showNear(selected === null ? about(step) : [selected], step, true);
@@ -405,6 +412,7 @@ export function graph(context: Context): GraphPane {
     over,
     key,
     grow(scale) {
+      stage.head = tree.size ? HEAD * scale : 0;
       for (const each of [stage, near?.stage]) each?.grow(scale);
     },
     focusNode: (id) => rove(id, true),
@@ -416,7 +424,7 @@ export function graph(context: Context): GraphPane {
       for (const each of [stage, near?.stage]) each?.picture.retint();
     },
     resize() {
-      if (stage.resize()) follow(store.now.selected ?? steps.activeNode(store.now.step), false);
+      if (stage.resize()) follow(false);
       if (near?.stage.resize()) update();
     },
   };

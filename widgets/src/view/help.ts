@@ -7,7 +7,7 @@ const KEYS: [string, string][] = [
   ["Home, End", "first and last step"],
   ["Space", "play and pause"],
   ["↑ ↓", "from node to node, while one has the focus"],
-  ["Enter, click", "show a node in the inspector, open a scope or a fold"],
+  ["Enter, click", "pin the panes to a node, open a scope or a fold"],
   ["[ ]", "to an operand of the node, to an op that takes it"],
   [", .", "to the operand or the op beside that one, in order"],
   ["+ −", "open and close the scope around the node"],
@@ -16,7 +16,7 @@ const KEYS: [string, string][] = [
   ["b, Shift + click", "stop at the node"],
   ["f", "the whole graph, and back"],
   ["/", "find a node"],
-  ["Esc", "close, or back to the node of the step"],
+  ["Esc", "close, or let go of a pinned node"],
   ["p", "presentation: large type, one pane"],
   ["?", "this page"],
 ];
@@ -30,6 +30,11 @@ const MARKS: [string, string][] = [
   ["blue, above the wire", "a value"],
   ["∂ orange, below the wire", "its gradient so far"],
 ];
+
+/** Seen while the pointer is over a stepper that has no focus, as in a notebook, whose own keys work until somebody clicks. */
+export function hint(): HTMLElement {
+  return h("div", { class: "tv-chip-button tv-hint", "aria-hidden": "true" }, "Click, then step with ← →");
+}
 
 export function help(close: () => void): HTMLElement {
   const table = (rows: [string, string][]) =>

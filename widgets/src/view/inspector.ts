@@ -12,6 +12,7 @@ import { byHand, changesBar } from "./changes";
 import { entries } from "./entries";
 import { entryBox, look } from "./entry";
 import { ledger } from "./ledger";
+import { pin } from "./pin";
 import { route } from "./route";
 import { pullRules, shareRule } from "./rule";
 import { savedCount, savedPane } from "./saved";
@@ -71,6 +72,7 @@ export function inspector(context: Context): Pane {
     open(name);
     tabs.find((t) => t.name === name)?.button.focus();
   };
+  const pinned = pin(context);
   const whole = element(
     "div",
     { class: "tv-inspector" },
@@ -83,6 +85,7 @@ export function inspector(context: Context): Pane {
         ...tabs.map((t) => t.button),
       ),
       changesBar(context),
+      pinned.element,
       h("div", { class: "tv-hold" }, panel),
     ),
   );
@@ -108,6 +111,7 @@ export function inspector(context: Context): Pane {
   const pane: Pane = {
     element: whole,
     update() {
+      pinned.update();
       const id = context.shown();
       const { step } = store.now;
       const key = `${tab}|${id}|${step}|${checkOf(rec).version}`;

@@ -1,6 +1,7 @@
 /** The states on the picture: which elements a step touches, and what they then show; what is out of sight is not drawn. */
 import type { Kind } from "../color";
-import type { Drawing } from "../draw/draw";
+import { ADVANCE, type Drawing } from "../draw/draw";
+import { hatch } from "../draw/hatch";
 import { attribute, s, text } from "../dom";
 import { cells, number, stats } from "../format";
 import { specialOf, type Span, type Steps } from "../step";
@@ -18,6 +19,12 @@ export interface Box {
   readonly y: number;
   readonly w: number;
   readonly h: number;
+}
+
+/** What holds both. */
+export function join(a: Box, b: Box): Box {
+  const [x, y] = [Math.min(a.x, b.x), Math.min(a.y, b.y)];
+  return { x, y, w: Math.max(a.x + a.w, b.x + b.w) - x, h: Math.max(a.y + a.h, b.y + b.h) - y };
 }
 
 interface Group {
@@ -77,6 +84,14 @@ export function ranges(list: string): number[] {
     });
 }
 
+/** Where a group was moved to. */
+function moved(element: Element | undefined): [x: number, y: number] {
+  const [x = 0, y = 0] = (/translate\(([^)]*)\)/.exec(element?.getAttribute("transform") ?? "")?.[1] ?? "")
+    .split(/[ ,]+/)
+    .map(Number);
+  return [x, y];
+}
+
 /** What lies over a cell that holds no number: NaN is crossed out, infinities are hatched and point up or down, as in a still. */
 function overlay(rect: SVGElement, word: string): void {
   const next = rect.nextElementSibling;
@@ -92,15 +107,15 @@ function overlay(rect: SVGElement, word: string): void {
     rect.after(s("path", { class: "tv-odd tv-cross", d: `M${x},${y}l${w},${h}M${x},${y + h}l${w},${-h}` }));
     return;
   }
-  let lines = "";
-  for (let at = 4; at < w + h; at += 8) {
-    const [a, b] = [Math.max(0, at - h), Math.min(w, at)];
-    lines += `M${x + a},${y + at - a}L${x + b},${y + at - b}`;
-  }
   const up = word.startsWith("+") ? -6 : 6;
   const tip = `M${x + w - 37},${y + h / 2 - up / 2}l4,${up}l4,${-up}z`;
   rect.after(
-    s("g", { class: "tv-odd" }, s("path", { class: "tv-hatch", d: lines }), s("path", { class: "tv-tip", d: tip })),
+    s(
+      "g",
+      { class: "tv-odd" },
+      s("path", { class: "tv-hatch", d: hatch(x, y, w, h, 8, 4) }),
+      s("path", { class: "tv-tip", d: tip }),
+    ),
   );
 }
 
@@ -115,6 +130,8 @@ export class Picture {
   private readonly totals = new Map<number, Total[]>();
   private readonly tiles: Tiles;
   private readonly known = new Map<Element, Box>();
+  private readonly values = new Map<number, SVGGElement>();
+  private readonly reached = new Map<string, Box>();
   private readonly tiled: boolean;
   /** The picture that this one shows a part of: what is active is marked there if it can be. */
   above: Picture | null = null;
@@ -182,6 +199,7 @@ export class Picture {
     }
     for (const cell of all("[data-value] .tv-cell, [data-share] .tv-cell"))
       overlay(cell, cell.nextElementSibling?.textContent ?? "");
+    for (const element of all("[data-value]")) this.values.set(Number(element.dataset["value"]), element);
     for (const element of all("[data-total]")) {
       const id = Number(element.dataset["total"]);
       put(this.totals, id, {
@@ -229,13 +247,10 @@ export class Picture {
    * Draw what lies in this part of the picture; `small` leaves out what could not be read at the present scale. With `first` given, numbers that stand
    * elsewhere, which are most of the work, wait for `prepare`.
    */
-  see(area: Area, small = false, first?: readonly Element[]): void {
+  see(area: Area, small = false, first?: readonly Box[]): void {
     if (!this.tiled) return;
     const { left: x, top: y } = this.size;
-    const near = first?.map((element): Area => {
-      const b = this.box(element);
-      return [x + b.x, y + b.y, x + b.x + b.w, y + b.y + b.h];
-    });
+    const near = first?.map((b): Area => [x + b.x, y + b.y, x + b.x + b.w, y + b.y + b.h]);
     this.tiles.see(area, small, (tile) => tile.layer === 2 && near?.every((b) => !tile.covers(b)) === true);
   }
 
@@ -244,15 +259,47 @@ export class Picture {
     let box = this.known.get(element);
     if (!box) {
       // The picture writes a node as a moved group around its centre, and its halo is 7 px larger than its outline.
-      const [x = 0, y = 0] = (/translate\(([^)]*)\)/.exec(element.getAttribute("transform") ?? "")?.[1] ?? "")
-        .split(/[ ,]+/)
-        .map(Number);
+      const [x, y] = moved(element);
       const halo = element.querySelector(".tv-halo");
       const w = Number(halo?.getAttribute("width") ?? 66) - 14;
       const h = Number(halo?.getAttribute("height") ?? 56) - 14;
       box = { x: x - w / 2 - this.size.left, y: y - h / 2 - this.size.top, w, h };
       this.known.set(element, box);
     }
+    return box;
+  }
+
+  /** All that is drawn of a node: its glyph, its numbers and what its fork adds; of one in a group, the group. */
+  reach(id: number): Box | undefined {
+    return this.extent(String(id), [
+      this.of(id),
+      this.values.get(id),
+      this.forks.get(id)?.element,
+      ...(this.totals.get(id) ?? []).map((total) => total.element),
+    ]);
+  }
+
+  /** What stands on a use's wire: its badges and its share. */
+  signs(key: string): Box | undefined {
+    return this.extent(key, [this.shares.get(key)?.element, ...(this.badges.get(key) ?? []).map((b) => b.element)]);
+  }
+
+  /** From what is written, too: the rectangles and words of these marks. */
+  private extent(key: string, marks: readonly (SVGGElement | undefined)[]): Box | undefined {
+    let box = this.reached.get(key);
+    for (const mark of box ? [] : marks) {
+      const [dx, dy] = moved(mark);
+      for (const part of mark?.querySelectorAll("rect, text") ?? []) {
+        const read = (name: string) => Number(part.getAttribute(name) ?? NaN);
+        const size = read("font-size");
+        const w = size ? (part.textContent?.length ?? 0) * ADVANCE * size : read("width");
+        const h = size || read("height");
+        const x = read("x") - w * ({ middle: 0.5, end: 1 }[part.getAttribute("text-anchor") ?? ""] ?? 0);
+        const one = { x: x + dx - this.size.left, y: read("y") + dy - this.size.top - (size && h * 0.8), w, h };
+        if (one.x + one.y + w + h) box = box ? join(box, one) : one;
+      }
+    }
+    if (box) this.reached.set(key, box);
     return box;
   }
 

@@ -21,6 +21,8 @@ interface Known {
   readonly texts: Map<string, Text>;
   /** By source: the nodes that it made, all of them and by op. */
   readonly made: Map<number, { readonly nodes: number[]; readonly byOp: Map<string, number[]> }>;
+  /** The nodes that were made in a function of that name, whoever called it: only that is known. */
+  readonly inside: Map<string, number[]>;
 }
 
 const kept = new WeakMap<Recording, Known>();
@@ -29,8 +31,13 @@ function known(rec: Recording): Known {
   let found = kept.get(rec);
   if (found) return found;
   const made: Known["made"] = new Map();
+  const inside: Known["inside"] = new Map();
   rec.header.nodes.forEach(({ source, op }, id) => {
     if (source < 0) return;
+    const name = rec.header.sources[source]?.function.split(".").at(-1) ?? "";
+    const there = inside.get(name);
+    if (there) there.push(id);
+    else inside.set(name, [id]);
     const of = made.get(source) ?? { nodes: [], byOp: new Map<string, number[]>() };
     if (!of.nodes.length) made.set(source, of);
     of.nodes.push(id);
@@ -38,7 +45,7 @@ function known(rec: Recording): Known {
     if (alike) alike.push(id);
     else of.byOp.set(op, [id]);
   });
-  found = { texts: new Map(), made };
+  found = { texts: new Map(), made, inside };
   kept.set(rec, found);
   return found;
 }
@@ -112,33 +119,47 @@ function pieces(context: Context, k: number, line: string, file: string, current
     const to = cuts[i + 1] ?? from;
     const words = points.slice(from, to).join("");
     const over = spans.filter((x) => x.from <= from && x.to >= to).sort((a, b) => a.to - a.from - (b.to - b.from))[0];
-    const child = over ? expression(context, over.index, words, !seen.has(over.index)) : words;
+    const found = over ? [expression(context, over.index, words, !seen.has(over.index))] : calls(context, words);
     if (over) seen.add(over.index);
-    if (!lit || lit.from > from || lit.to < to) out.push(child);
+    if (!lit || lit.from > from || lit.to < to) out.push(...found);
     else {
       if (!mark.children.length) out.push(mark);
-      mark.children.push(child);
+      mark.children.push(...found);
     }
   });
   return out;
 }
 
+/** Code that made no node, where a call leads to what was made in its function. */
+function calls(context: Context, words: string): Child[] {
+  return words.split(/(\w+)(?=\()/).map((name, i) => {
+    const nodes = i % 2 ? known(context.rec).inside.get(name) : undefined;
+    return nodes ? way(context, nodes, name, `what ${name} made`, true) : name;
+  });
+}
+
 /** A part of the code that leads to the nodes it made, one after the other. */
-function expression({ rec, store, select }: Context, index: number, words: string, first: boolean): Child {
-  const nodes = madeBy(rec, index);
+function expression(context: Context, index: number, words: string, first: boolean): Child {
+  const nodes = madeBy(context.rec, index);
   if (!nodes.length || !words.trim()) return words;
+  const ops = [...(known(context.rec).made.get(index)?.byOp.keys() ?? [])].join(", ");
+  return way(context, nodes, words, `${ops}: ${words.trim()}`, first);
+}
+
+function way({ store, select }: Context, nodes: readonly number[], words: string, what: string, first: boolean): Child {
   const go = () => {
     const at = nodes.indexOf(store.now.selected ?? -1);
     select(nodes[(at + 1) % nodes.length] ?? null);
   };
-  const ops = [...(known(rec).made.get(index)?.byOp.keys() ?? [])].join(", ");
+  const said = `Select ${what}${nodes.length > 1 ? `, ${nodes.length} nodes` : ""}`;
   return h(
     "span",
     {
       class: "tv-expression",
       role: "button",
       tabindex: first ? "0" : "-1",
-      "aria-label": `Select ${ops}: ${words.trim()}${nodes.length > 1 ? `, ${nodes.length} nodes` : ""}`,
+      "aria-label": said,
+      title: said,
       onclick: go,
       onkeydown: (event: KeyboardEvent) => {
         if (event.key !== "Enter" && event.key !== " ") return;

@@ -1,15 +1,23 @@
 /** A window onto a picture: panned, zoomed, fitted, and moved so that what happens is in sight. Knows nothing of steps. */
 import { attribute, h, s } from "../dom";
 import { icon } from "./icons";
-import type { Box, Picture } from "./picture";
+import { join, type Box, type Picture } from "./picture";
 import type { Area } from "./tiles";
 
-const MARGIN = 28;
+const [MARGIN, TOP, BOTTOM] = [20, 31, 12]; // px around what is to be in sight; at the top there are buttons
 const BESIDE = 12; // px around the window that are drawn too: halos reach out of their boxes
 const UNREADABLE = 0.45; // scale below which numbers are not drawn
 const READABLE = 0.62; // scale down to which a picture is drawn smaller to be seen as a whole: its numbers are 14 px at 1
+const FOLLOWED = 0.75; // and down to which it is so that the numbers of what a step is about have room, too
 const SAME = 0.001; // of two scales
 const [MAP_WIDTH, MAP_HEIGHT] = [132, 36];
+
+/** What is to be in sight, the most important first. */
+export interface Sights {
+  readonly needed: readonly Box[];
+  /** Where it has room beside that. */
+  readonly wanted: readonly Box[];
+}
 
 interface Window {
   x: number;
@@ -39,6 +47,8 @@ export class Stage {
   smallest = READABLE;
   /** px at the top that something else covers. */
   head = 0;
+  /** What is to be in sight in turn: decides how large a picture is drawn that has no room as a whole. */
+  turns: () => Iterable<Sights> = () => [];
 
   constructor(public picture: Picture) {
     const buttons = (
@@ -59,16 +69,6 @@ export class Stage {
     );
     this.away.append(picture.parked);
     this.map = h("div", { class: "tv-mini", "aria-hidden": "true" }, this.small as unknown as Node);
-    // A press on the small map brings that place to the middle.
-    this.map.addEventListener("pointerdown", (event) => {
-      const frame = this.map.getBoundingClientRect();
-      const { width: w, height: hh } = this.picture.size;
-      const unit = Math.max(w / frame.width, hh / frame.height);
-      const x = w / 2 + (event.clientX - frame.x - frame.width / 2) * unit;
-      const y = hh / 2 + (event.clientY - frame.y - frame.height / 2) * unit;
-      const { scale } = this.window;
-      this.place({ scale, x: this.width / 2 - x * scale, y: this.height / 2 - y * scale });
-    });
     this.listen();
   }
 
@@ -96,11 +96,31 @@ export class Stage {
     return Math.min(this.width / width, (this.height - this.head) / height);
   }
 
-  /** As a whole where it can then be read, else large enough to be read; in a lecture hall a small one grows. */
+  /** As a whole where it can then be read, else so large that it never has to be drawn smaller for a step; in a lecture hall a small one grows. */
   private natural(): number {
     const { least } = this;
     const whole = this.whole();
-    return whole < this.smallest * least ? least : Math.min(least > 1 ? 2 : 1, whole);
+    if (whole >= this.smallest * least) return Math.min(least > 1 ? 2 : 1, whole);
+    let scale = least;
+    if (this.height) for (const sights of this.turns()) scale = Math.min(scale, this.room(sights)?.[1] ?? scale);
+    return Math.max(scale, READABLE * least);
+  }
+
+  /** As much of this as has room where it can still be read, and the scale at which it has. */
+  private room({ needed, wanted }: Sights, from = this.least): [Box, scale: number] | undefined {
+    const [w, h] = [this.width - 2 * MARGIN, this.height - TOP * this.least - BOTTOM];
+    const scale = (box: Box) => Math.min(w / box.w, h / box.h);
+    let all = needed[0];
+    const take = (boxes: readonly Box[], least: number) => {
+      for (const box of boxes) {
+        const both: Box = join(all ?? box, box);
+        if (scale(both) >= least) all = both;
+      }
+    };
+    take(needed, Math.min(from, READABLE * this.least));
+    const kept = this.own || this.smallest === 1 || this.least > 1; // a size that somebody chose, or that is there to be read
+    if (all) take(wanted, Math.min(from, scale(all), kept ? Infinity : FOLLOWED));
+    return all && [all, scale(all)];
   }
 
   private listen(): void {
@@ -166,7 +186,7 @@ export class Stage {
     ];
   }
 
-  private place(wanted: Window, slide = true, first?: readonly SVGGElement[]): void {
+  private place(wanted: Window, slide = true, first?: Sights): void {
     const { width, height, picture } = this;
     const next = this.within(wanted);
     const { x, y } = next;
@@ -181,7 +201,7 @@ export class Stage {
       attribute(svg, "width", w.toFixed(1));
       attribute(svg, "height", hh.toFixed(1));
     }
-    if (width) picture.see(this.part(next), next.scale < UNREADABLE, first);
+    if (width) picture.see(this.part(next), next.scale < UNREADABLE, first && [...first.needed, ...first.wanted]);
     const cut = [x < -1 && "left", x + w > width + 1 && "right", y < -1 && "top", y + hh > height + 1 && "bottom"];
     attribute(this.element, "data-cut", cut.filter(Boolean).join(" ") || null);
     this.drawMap();
@@ -239,17 +259,17 @@ export class Stage {
   }
 
   /** Move the window as little as needed so that the first of these is in sight, and the others too where there is room; numbers of others may be left to `prepare`. */
-  follow(elements: readonly SVGGElement[], slide: boolean, first = false): void {
-    const next = this.aim(elements, this.window);
-    if (next) this.place(next, slide, first ? elements : undefined);
+  follow(sights: Sights, slide: boolean, first = false): void {
+    const next = this.aim(sights, this.window);
+    if (next) this.place(next, slide && next.scale === this.window.scale, first ? sights : undefined);
   }
 
   /** Draw what is still missing, and what will be seen when the window follows each of these in turn. */
-  *prepare(turns: readonly (readonly SVGGElement[])[]): Generator<void, void> {
+  *prepare(turns: readonly Sights[]): Generator<void, void> {
     let at = this.window;
     if (at.scale < UNREADABLE) return;
-    for (const elements of turns) {
-      at = this.within(this.aim(elements, at) ?? at);
+    for (const sights of turns) {
+      at = this.within(this.aim(sights, at) ?? at);
       while (this.picture.prepare(this.part(at))) {
         void this.element.offsetHeight; // now, and not at the next step
         yield;
@@ -258,33 +278,17 @@ export class Stage {
     this.picture.tidy();
   }
 
-  private aim(elements: readonly SVGGElement[], from: Window): Window | undefined {
-    if (!this.width || !elements.length) return undefined;
-    const { scale } = from;
-    const reach = (e: SVGGElement) => {
-      const b = this.picture.box(e);
-      return { l: b.x * scale, r: (b.x + b.w) * scale, t: b.y * scale, b: (b.y + b.h) * scale };
-    };
-    const reached = elements.map(reach);
-    const first = reached[0];
-    if (!first) return undefined;
-    const all = reached.reduce((a, b) => ({
-      l: Math.min(a.l, b.l),
-      r: Math.max(a.r, b.r),
-      t: Math.min(a.t, b.t),
-      b: Math.max(a.b, b.b),
-    }));
-    const wide = all.r - all.l > this.width - 2 * MARGIN ? first : all;
-    const tall = all.b - all.t > this.height - 2 * MARGIN ? first : all;
-    // A node's value and gradient stand to its right: they belong to what must be seen.
-    const moved = (from: number, to: number, size: number, now: number, more: number, low = MARGIN) =>
-      from + now < low
-        ? low - from
-        : to + more + now > size - MARGIN
-          ? Math.max(low - from, size - MARGIN - to - more)
-          : now;
-    const x = moved(wide.l, wide.r, this.width, from.x, 90);
-    const y = moved(tall.t, tall.b, this.height, from.y, 40, MARGIN + this.head);
+  private aim(sights: Sights, from: Window): Window | undefined {
+    const found = this.width ? this.room(sights, from.scale) : undefined;
+    if (!found) return undefined;
+    const [all, room] = found;
+    const scale = Math.min(from.scale, Math.max(room, READABLE * this.least));
+    const moved = (at: number, low: number, high: number, from: number, to: number) =>
+      Math.max(low - from * scale, Math.min(at, high - to * scale));
+    // Drawn smaller, around the middle; then moved by as little as needed.
+    const zoomed = (at: number, size: number) => size / 2 - ((size / 2 - at) * scale) / from.scale;
+    const x = moved(zoomed(from.x, this.width), MARGIN, this.width - MARGIN, all.x, all.x + all.w);
+    const y = moved(zoomed(from.y, this.height), TOP * this.least, this.height - BOTTOM, all.y, all.y + all.h);
     return { scale, x, y };
   }
 
