@@ -10,52 +10,40 @@ import numpy as np
 
 from tensorviz.engine.graph import frozen
 from tensorviz.engine.mode import enable_grad, is_grad_enabled, no_grad
-from tensorviz.engine.node import NO_PARAMS, UNSETTLED, Node, is_tensor
+from tensorviz.engine.node import UNSETTLED, Node, is_tensor
+from tensorviz.engine.own import FIRST_LOOK
 from tensorviz.engine.run import apply
 from tensorviz.errors import InPlaceError
 
 if TYPE_CHECKING:
+    from tensorviz.engine.calls import Call
     from tensorviz.engine.op import Op
     from tensorviz.engine.tensor import Tensor
 
-Put = Callable[[Any, Any], Any]
-"""From what a view was taken of, and the view after a change: what the former is then."""
-
-_FIRST_LOOK = 64
-"""Views of one Tensor, dead ones included, from which on the dead are looked for; afterwards whenever their number has doubled, so that a view costs the same however many there were."""
+Put = Callable[..., Any]
+"""From what a view was taken of, the view after a change, and the parameters of the op that took it: what the former is then."""
 
 
-class Alias:
-    """What a Tensor shares its memory with, in NumPy's world. Here values never change: a write makes new values for all of them."""
+class View:
+    """Whose memory a Tensor lies in, in NumPy's world. Here values never change: a write makes new values for all that share the memory."""
 
-    __slots__ = ("base", "before", "limit", "op", "params", "put", "stale", "views")
+    __slots__ = ("base", "before", "op", "params", "put", "stale")
 
-    def __init__(self, base: Tensor | None = None, op: Op | None = None, params: dict[str, Any] = NO_PARAMS, put: Put | None = None) -> None:
-        self.base = base
-        """What it is a view of."""
-        self.op = op
-        self.params = params
-        self.put = put
-        """None: NumPy makes this view read-only."""
-        self.stale = False
-        """Its base was changed; the view is taken again when it is next used."""
-        self.before: Node | None = None
-        """What its node was before that; None: the Tensor itself, which must not be told of here, lest it keep itself alive."""
-        self.views: list[weakref.ref[Tensor]] = []
-        """What was taken of it."""
-        self.limit = _FIRST_LOOK
+    base: Tensor
+    """What it is a view of."""
+    op: Op
+    params: dict[str, Any]
+    put: Put | None
+    """None: NumPy makes this view read-only."""
+    stale: bool
+    """Its base was changed; the view is taken again when it is next used."""
+    before: Node | None
+    """What its node was before that; None: the Tensor itself, which must not be told of here, lest it keep itself alive."""
 
 
-def _of(t: Tensor) -> Alias:
-    found = alias_of(t)
-    if found is None:
-        found = t._more().alias = Alias()
-    return found
-
-
-def alias_of(t: Tensor) -> Alias | None:
-    """What a Tensor shares, None for most."""
-    return None if t.own is None else t.own.alias
+def view_of(t: Tensor) -> View | None:
+    """What a Tensor is a view of, None for most."""
+    return None if t.own is None else t.own.view
 
 
 def view(op: Op, a: Any, params: dict[str, Any], put: Put | None, *, zero_d: bool = True) -> Any:
@@ -64,35 +52,52 @@ def view(op: Op, a: Any, params: dict[str, Any], put: Put | None, *, zero_d: boo
     ``zero_d``: where the result has no axes it is an array in NumPy, and not a number (which is a copy).
     """
     made = apply(op, (a,), params)
+    return _remembered(made, a, op, params, put, zero_d) if is_tensor(a) else made
+
+
+def quick_view(call: Call, user: Any, a: Any, given: tuple[Any, ...], put: Put | None) -> Any:
+    """The same with a call that has been written out, asked for by the frame ``user``."""
+    made = call.run(user, a, *given)
     if not is_tensor(a):
         return made
-    value, kept = made.value, a._current().value
+    return _remembered(made, a, call.op, made.params if made.plan is not None else dict(zip(call.names, given, strict=True)), put, True)
+
+
+def _remembered(made: Tensor, a: Tensor, op: Op, params: dict[str, Any], put: Put | None, zero_d: bool) -> Tensor:
+    value, own = made.value, a.own
+    kept = a.value if own is None or own.now is None else a._current().value
     if (
         value is kept  # some return their operand where there is nothing to do
         or (value.base is not None and (value.base is kept or value.base is kept.base))
         if type(value) is np.ndarray and type(kept) is np.ndarray
         else (zero_d or type(value) is np.ndarray) and (type(kept) is np.ndarray or _is_array(a))  # of a single element nothing needs to be copied
     ):
-        made._more().alias = Alias(a, op, params, put)
-        base = _of(a)
-        if len(base.views) >= base.limit:
-            base.views = [v for v in base.views if v() is not None]
-            base.limit = max(_FIRST_LOOK, 2 * len(base.views))
-        base.views.append(weakref.ref(made))
+        found = View()
+        found.base, found.op, found.params, found.put = a, op, params, put
+        found.stale, found.before = False, None
+        made._more().view = found
+        own = a._more()
+        ref = weakref.ref(made)
+        if own.views is None:
+            own.views = [ref]
+        else:
+            if len(own.views) >= own.limit:
+                own.views = [v for v in own.views if v() is not None]
+                own.limit = max(FIRST_LOOK, 2 * len(own.views))
+            own.views.append(ref)
     return made
 
 
 def _is_array(a: Tensor) -> bool:
     """Whether a Tensor without axes is an array in NumPy, as a leaf or a view is; the result of an op is a number there."""
-    node, alias = a._current(), alias_of(a)
-    return (node.op is None and not node.params.get("no_grad")) or (alias is not None and alias.base is not None)
+    node = a._current()
+    return (node.op is None and not node.params.get("no_grad")) or view_of(a) is not None
 
 
 def refuse_write(t: Tensor, op: Op) -> None:
     """Raise where a write to a view would have to change what cannot be changed."""
-    alias = alias_of(t)
-    while alias is not None and alias.base is not None:
-        assert alias.op is not None
+    alias = view_of(t)
+    while alias is not None:
         if alias.put is None:
             raise InPlaceError(
                 f"in-place {op.name} on {t._what()}, the result of {alias.op.name}: NumPy makes that a read-only view; change a copy, made with x.copy()"
@@ -104,27 +109,25 @@ def refuse_write(t: Tensor, op: Op) -> None:
                 f"in-place {op.name} on {t._what()}, which is a view of the leaf {base._what()} (taken by {alias.op.name}), and that requires a gradient: "
                 f"its recorded value would be lost. Write x = x {op.label if op.operators else op.name} ... for a new value, change a copy, made with x.copy(), or update it inside `with tv.no_grad():`"
             )
-        t, alias = base, alias_of(base)
+        t, alias = base, view_of(base)
 
 
 def write_through(t: Tensor) -> None:
     """After ``t`` was changed in place: change what it is a view of, and have all other views of that taken again when they are used."""
-    alias = alias_of(t)
+    alias = view_of(t)
     changed = [t]
-    while alias is not None and alias.base is not None:
+    while alias is not None:
         assert alias.put is not None
         base = alias.base
-        base._take_over(alias.put(base, t), "setitem")
+        base._take_over(alias.put(base, t, **alias.params), "setitem")
         changed.append(base)
-        t, alias = base, alias_of(base)
+        t, alias = base, view_of(base)
     _outdate(t, changed)
     # In NumPy a view lies in the memory of its base, also after a write. Whether a view of the view would be one, too, depends on
     # that: the same numbers, as they lie there.
     for part in reversed(changed[:-1]):
-        alias = alias_of(part)
+        alias = view_of(part)
         assert alias is not None
-        assert alias.op is not None
-        assert alias.base is not None
         lying = alias.op.run(alias.base._current().value, **alias.params)
         if type(lying) is np.ndarray and lying.ndim:
             part._current().value = lying
@@ -144,21 +147,21 @@ def lying_as(old: Any, value: Any) -> Any:
 def _outdate(t: Tensor, changed: list[Tensor]) -> None:
     todo = [t]
     while todo:
-        alias = alias_of(todo.pop())
-        for ref in alias.views if alias is not None else ():
+        own = todo.pop().own
+        for ref in () if own is None or own.views is None else own.views:
             v = ref()
             if v is None:
                 continue
-            if v.now is not UNSETTLED and not any(v is c for c in changed):
-                found = _of(v)
-                found.stale, found.before, v.now = True, v.now, UNSETTLED
+            found = v._more()
+            if found.now is not UNSETTLED and not any(v is c for c in changed):
+                assert found.view is not None
+                found.view.stale, found.view.before, found.now = True, found.now, UNSETTLED
             todo.append(v)
 
 
-def taken_again(t: Tensor, alias: Alias) -> Node:
+def taken_again(t: Tensor, alias: View) -> Node:
     """The node of a view whose base was changed since it was taken."""
     old: Node = t if alias.before is None else alias.before
-    assert alias.op is not None
     with no_grad() if old.params.get("no_grad") else enable_grad():
         node: Node = apply(alias.op, (alias.base,), alias.params)._current()
     if old.rare is not None:
@@ -166,5 +169,5 @@ def taken_again(t: Tensor, alias: Alias) -> Node:
             node.more().name = old.rare.name
         if old.rare.owner is not None:
             node.more().owner = old.rare.owner
-    alias.stale, alias.before, t.now = False, None, node
+    alias.stale, alias.before, t._more().now = False, None, node
     return node

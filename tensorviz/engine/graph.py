@@ -13,7 +13,7 @@ import numpy as np
 
 from tensorviz.arguments import shown
 from tensorviz.engine.mode import Place, current
-from tensorviz.engine.node import NO_PARAMS, Node, is_tensor, new_uid, node, number
+from tensorviz.engine.node import NO_PARAMS, Node, Rare, fixed, is_tensor, new_uid, node
 from tensorviz.engine.threads import Local
 from tensorviz.errors import DTypeError
 
@@ -95,16 +95,18 @@ def constant(value: Any, like: Any = None) -> Node:
     if kind in _WEAK:
         if NUMPY_1 and kind is float and like is not None and like.dtype.kind == "f" and np.isfinite(value) and abs(value) > np.finfo(like.dtype).max:
             value = like.dtype.type(value)  # NumPy 1 would widen the dtype to hold it; otherwise a number is weak there, too
-        return number(value)
+        return fixed(value)
     if isinstance(value, np.generic):
         check_dtype(value.dtype)
-        return node(None, (), NO_PARAMS, value, False, uid=new_uid())
+        return fixed(value)
     array = numbers(value)
-    check_dtype(array.dtype, like=value)
-    made = node(None, (), NO_PARAMS, frozen(array), False, uid=new_uid())
+    if array.dtype.kind not in "fiub":
+        check_dtype(array.dtype, like=value)
+    made = fixed(frozen(array))
     if isinstance(value, np.ndarray):
-        made.more().original = value
-        local.arrays.append((made.uid, weak(made)))
+        made.rare = rare = Rare()
+        rare.original = value
+        local.arrays.append((made.uid, weakref.ref(made)))
     return made
 
 

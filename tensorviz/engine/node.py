@@ -13,6 +13,7 @@ from tensorviz.engine.mode import NOWHERE, Place
 if TYPE_CHECKING:
     from tensorviz.engine.cuts import Cut
     from tensorviz.engine.op import Op
+    from tensorviz.engine.own import Own
     from tensorviz.engine.run import Plan
 
 
@@ -26,19 +27,33 @@ NO_PARAMS: dict[str, Any] = {}
 class Rare:
     """What few nodes have; kept apart so that the common node stays small."""
 
-    __slots__ = ("changed", "cut", "extras", "name", "original", "owner", "path", "renamed")
+    __slots__ = ("changed", "cut", "extras", "name", "original", "owner", "path", "renamed", "rest", "tracked")
+
+    name: str | None
+    renamed: tuple[tuple[int, str | None], ...]
+    """The names it had before, each with the number up to which it held (numbers are those of nodes and passes)."""
+    rest: tuple[Node, ...]
+    """Its operands beyond two."""
+    extras: tuple[Any, ...]
+    changed: Changed | None
+    owner: Callable[[], Any] | None
+    cut: Cut | None
+    original: Any
+    path: str | None
+    """For a parameter or buffer: where it stands in its module, ``"0.weight"`` (empty while it stands in none)."""
+    tracked: bool
+    """A constant whose uses are recorded as if something depended on it."""
 
     def __init__(self) -> None:
-        self.name: str | None = None
-        self.renamed: list[tuple[int, str | None]] = []
-        """The names it had before, each with the number up to which it held (numbers are those of nodes and passes)."""
-        self.extras: tuple[Any, ...] = ()
-        self.changed: Changed | None = None
-        self.owner: Callable[[], Any] | None = None
-        self.cut: Cut | None = None
-        self.original: Any = None
-        self.path: str | None = None
-        """For a parameter or buffer: where it stands in its module, ``"0.weight"`` (empty while it stands in none)."""
+        self.renamed = self.rest = self.extras = ()
+        self.name = self.changed = self.owner = self.cut = self.original = self.path = None
+        self.tracked = False
+
+    def copy(self) -> Rare:
+        made = Rare()
+        for name in Rare.__slots__:
+            setattr(made, name, getattr(self, name))
+        return made
 
 
 class Changed:
@@ -54,31 +69,22 @@ class Node:
     """One value: a leaf or constant (``op`` is None) or the result of one op. Its value never changes.
 
     Every node is a :class:`Tensor`, so that code which runs over a graph meets objects of one class alone. What an op returns is node and
-    Tensor in one, since most results are asked for nothing; the variable that a leaf is has its node apart (:attr:`now`), as others come in its place.
+    Tensor in one, since most results are asked for nothing; the variable that a leaf is has its node apart (in :attr:`own`), as others come in its place.
     The hot path makes nodes with plain stores, a third of the cost of a call with as many arguments; it sets every slot.
     """
 
-    __slots__ = (
-        *("__weakref__", "a", "b", "lasti", "needs_grad", "now", "own", "params", "place"),
-        *("plan", "rare", "rest", "same", "total", "tracked", "uid", "used", "value"),
-    )
+    __slots__ = ("__weakref__", "a", "b", "lasti", "needs_grad", "own", "params", "place", "plan", "rare", "total", "uid", "used", "value")
 
     plan: Plan | None
     """What the engine needs of its op, None for a leaf or constant. All plans are of one class: looking something up on ops, each a class of its own, is slow."""
     a: Any
     """Its first operand, a node; None if there is none."""
     b: Any
-    """Its second operand."""
-    rest: tuple[Node, ...] | None
-    """The operands beyond two. A tuple of them all would be one more object per node for the cyclic collector to visit."""
+    """Its second operand; those beyond are among what few nodes have. A tuple of them all would be one more object per node for the cyclic collector to visit."""
     params: dict[str, Any]
     value: Any
     needs_grad: bool
     """A gradient reaches it. (``requires_grad`` is that of the Tensor, whose node may be another.)"""
-    tracked: bool
-    """It depends on something that requires a gradient, though it may carry none itself (a comparison)."""
-    same: bool
-    """Shares need no look: they are not huge, and come in the operands' shapes and dtypes."""
     used: bool
     """Something may have been computed from it."""
     uid: int
@@ -89,10 +95,8 @@ class Node:
     total: Any
     """What has arrived of its gradient, during a pass (see :mod:`tensorviz.engine.sweep`); else None."""
 
-    now: Any
-    """As a Tensor: None if it is its own node; else the node that it stands for, or :data:`UNSETTLED` where that has to be found out."""
-    own: Any
-    """As a Tensor: what few of them have."""
+    own: Own | None
+    """As a Tensor: what few of them have, and among it which node it stands for if it is not its own."""
 
     @property
     def op(self) -> Op | None:
@@ -103,12 +107,20 @@ class Node:
     def inputs(self) -> tuple[Node, ...]:
         """The operands, in slot order."""
         a, b = self.a, self.b
-        return () if a is None else (a,) if b is None else (a, b) if self.rest is None else (a, b, *self.rest)
+        return () if a is None else (a,) if b is None else (a, b) if self.rare is None else (a, b, *self.rare.rest)
 
     @inputs.setter
     def inputs(self, nodes: tuple[Node, ...]) -> None:
         self.a, self.b = (*nodes[:2], None, None)[:2]
-        self.rest = nodes[2:] or None
+        rest, rare = nodes[2:], self.rare
+        if rest or (rare is not None and rare.rest):
+            self.rare = Rare() if rare is None else rare.copy()  # its twin has the same one
+            self.rare.rest = rest
+
+    @property
+    def tracked(self) -> bool:
+        """It depends on something that requires a gradient, though it may carry none itself (a comparison)."""
+        return self.needs_grad or self.plan is not None or (self.rare is not None and self.rare.tracked)
 
     @property
     def code(self) -> CodeType | None:
@@ -157,13 +169,13 @@ class Node:
 UNSETTLED: Any = object()
 """In the place of a node: the array is in the user's hands, or what it is a view of has changed. No node, so that the hot path, which does not ask, fails on it."""
 
-_blank: Callable[[], Any] = Node
+_blank: Callable[[], Any]
 
 
-def set_node_class(cls: type[Node]) -> None:
-    """Called once by the Tensor class, of which all nodes are."""
+def set_blank(blank: Callable[[], Any]) -> None:
+    """Called once by the Tensor class, of which all nodes are, with what makes one that has nothing in it."""
     global _blank
-    _blank = cls
+    _blank = blank
 
 
 def is_tensor(x: Any) -> bool:
@@ -185,35 +197,35 @@ def node(
     """A node whose shares are to be looked at."""
     made: Node = _blank()
     made.plan = None if op is None else op.plan
+    made.rare = made.total = made.own = None
     made.inputs = inputs
     made.params = params
     made.value = value
-    made.needs_grad = made.tracked = needs_grad
-    made.same = made.used = False
+    made.needs_grad = needs_grad
+    made.used = False
     made.uid = uid
     made.place, made.lasti = place, lasti
-    made.rare = made.total = made.now = made.own = None
     return made
 
 
 def twin(of: Node) -> Node:
     """The same node once more, which nobody has as a Tensor."""
     made: Node = _blank()
-    made.plan, made.a, made.b, made.rest, made.params = of.plan, of.a, of.b, of.rest, of.params
-    made.value, made.needs_grad, made.tracked, made.same = of.value, of.needs_grad, of.tracked, of.same
-    made.uid, made.place, made.lasti = of.uid, of.place, of.lasti
+    made.plan, made.a, made.b, made.params, made.value = of.plan, of.a, of.b, of.params, of.value
+    made.needs_grad, made.uid, made.place, made.lasti = of.needs_grad, of.uid, of.place, of.lasti
     made.rare, made.used = of.rare, True
-    made.total = made.now = made.own = None
+    made.total = made.own = None
     return made
 
 
-def number(value: float) -> Node:
-    """A constant that is a Python number, and weak therefore."""
+def fixed(value: Any) -> Node:
+    """A constant: a Python number, which is weak therefore, or what nobody writes to."""
     made: Node = _blank()
-    made.plan = made.a = made.b = made.rest = made.rare = made.total = made.now = made.own = None
-    made.needs_grad = made.tracked = made.same = made.used = False
+    made.plan = made.a = made.b = made.rare = made.total = made.own = None
+    made.needs_grad = made.used = False
     made.params = NO_PARAMS
     made.value = value
     made.uid = new_uid()
-    made.place, made.lasti = NOWHERE, -1
+    made.place = NOWHERE
+    made.lasti = -1
     return made

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tensorviz.engine.calls import Call, frame
 from tensorviz.engine.graph import NUMPY_1
 from tensorviz.engine.late import load_all
 from tensorviz.engine.node import Node
-from tensorviz.engine.operators import operator
+from tensorviz.engine.operators import method_of, operator
 from tensorviz.engine.rules import Rule, compile_when_used, defaults_of, forward_of, function_of, names_in, parameters
-from tensorviz.engine.run import METHODS, Plan, apply, attach, inplace, method_of
+from tensorviz.engine.run import METHODS, Plan, apply, attach, inplace, plan_of
 from tensorviz.errors import OpDefinitionError
 
 __all__ = [
@@ -23,12 +24,14 @@ __all__ = [
     "REDUCTIONS",
     "REGISTRY",
     "UFUNCS",
+    "Call",
     "Op",
     "apply",
     "attach",
     "defaults_of",
     "expose",
     "forward_of",
+    "frame",
     "register",
 ]
 
@@ -124,8 +127,11 @@ class Op:
     """Operands are broadcast against each other, so shares may have to be summed."""
     elementwise: bool = False
     """Each element of the result comes from one of each operand, so an operand of the result's shape gets a share of that shape. Every ufunc is."""
-    exact: ClassVar[Callable[..., bool] | None] = None
-    """Whether, for these operands' arrays, every rule returns its share in the operand's own shape and in the result's dtype. None: never sure, so each is looked at."""
+    expression: ClassVar[str] = ""
+    """The same as ``forward``, in the names of slots, parameters and the op's own module (``"a * b"``): where it stands in the place of a call, that is saved."""
+    exact: ClassVar[str] = ""
+    """Whether, for these operands' arrays, every rule returns its share in the operand's own shape and in the result's dtype: an expression in the slots' names, such as ``"a.ndim"``.
+    Empty: never sure, so each is looked at."""
     ufuncs: ClassVar[tuple[Any, ...]] = ()
     operators: ClassVar[tuple[str, ...]] = ()
     """Python operators: ``("__add__", "__radd__")``."""
@@ -148,6 +154,8 @@ class Op:
     run: Callable[..., Any]
     """``forward`` as a plain function, looked up once."""
     plan: Plan
+    call: Call
+    """The op without parameters."""
     foreign: bool = False
     """Forward is the user's own function: what it raises is not NumPy's word about the operands, and stays as it is."""
     partial: bool = False
@@ -162,7 +170,7 @@ class Op:
 
     @pull.setter
     def pull(self, rule: Callable[[Node, Any], tuple[Any, ...]]) -> None:
-        self.plan.pull = rule
+        self.plan.pull = self.plan.sure.pull = rule
 
     def __init_subclass__(cls, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -170,7 +178,9 @@ class Op:
             register(cls())
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
-        return apply(self, operands, params)
+        if params or len(operands) != len(self.slots):
+            return apply(self, operands, params)
+        return self.call.run(frame(1), *operands)
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -273,7 +283,8 @@ def register(op: Op) -> None:
                     refuse(f"a rule asks for {wanted!r}, which is no slot, no extra, no parameter of forward and not `out`")
         op._reads = tuple([tuple([n for n in names if n in op.slots or n in op.extras or n in _VALUES]) for names in asked])
         op.saves = tuple(dict.fromkeys([n for names in op._reads for n in names]))
-    op.plan = Plan(op)
+    op.plan = plan_of(op)
+    op.call = Call(op)
     if op.differentiable:
         compile_when_used(op)
     if op.routes and len(op.routes) != count:

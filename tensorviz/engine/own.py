@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tensorviz.engine.aliases import Alias
+    from tensorviz.engine.aliases import View
     from tensorviz.engine.node import Node
+    from tensorviz.engine.tensor import Tensor
     from tensorviz.trace import Trace
 
 
+FIRST_LOOK = 64
+"""Views of one Tensor, dead ones included, from which on the dead are looked for; afterwards whenever their number has doubled, so that a view costs the same however many there were."""
+
+
 class Own:
-    """What a Tensor has beside its node: a gradient, an array in the user's hands, the record of a pass."""
+    """What a Tensor has beside its node: a gradient, an array in the user's hands, the record of a pass, views."""
 
-    __slots__ = ("alias", "grad", "hand", "private", "retain", "trace")
+    __slots__ = ("grad", "hand", "limit", "now", "private", "retain", "trace", "view", "views")
 
-    def __init__(self) -> None:
-        self.grad: Any = None
-        """The accumulated gradient, in the dtype and shape of the values."""
-        self.private = False
-        """``grad`` is an array of its own, which the user may have; otherwise it is shared with the pass that made it, and copied before it is handed out."""
-        self.retain = False
-        self.hand: tuple[npt.NDArray[Any], Node] | None = None
-        """The array that was handed out by ``.data``, and the node that it belongs to as long as it is unchanged."""
-        self.trace: Trace | None = None
-        self.alias: Alias | None = None
-        """What it shares its memory with in NumPy's world."""
+    now: Any
+    """None if the Tensor is its own node; else the node that it stands for, or :data:`UNSETTLED <tensorviz.engine.node.UNSETTLED>` where that has to be found out."""
+    grad: Any
+    """The accumulated gradient, in the dtype and shape of the values."""
+    private: bool
+    """``grad`` is an array of its own, which the user may have; otherwise it is shared with the pass that made it, and copied before it is handed out."""
+    retain: bool
+    hand: tuple[npt.NDArray[Any], Node] | None
+    """The array that was handed out by ``.data``, and the node that it belongs to as long as it is unchanged."""
+    trace: Trace | None
+    view: View | None
+    """What it is a view of, in NumPy's world."""
+    views: list[weakref.ref[Tensor]] | None
+    """What was taken of it, dead ones included."""
+    limit: int
+    """How many of them there are when the dead are next looked for."""
+
+    def __init__(self, now: Node | None = None) -> None:
+        self.now = now
+        self.grad = self.hand = self.trace = self.view = self.views = None
+        self.private = self.retain = False
+        self.limit = FIRST_LOOK

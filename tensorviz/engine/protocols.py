@@ -9,8 +9,23 @@ import numpy as np
 
 from tensorviz.engine.late import load_all
 from tensorviz.engine.node import UNSETTLED, is_tensor
-from tensorviz.engine.op import ACCUMULATIONS, FUNCTIONS, REDUCTIONS, UFUNCS, apply
+from tensorviz.engine.op import ACCUMULATIONS, FUNCTIONS, REDUCTIONS, UFUNCS, apply, frame
 from tensorviz.errors import DTypeError, NoRuleError
+
+
+def of_ufunc(_: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """``Tensor.__array_ufunc__``."""
+    if method == "__call__" and not kwargs:
+        op = UFUNCS.get(ufunc)
+        if op is not None:
+            return op.call.run(frame(1), *inputs)
+    return array_ufunc(ufunc, method, inputs, kwargs)
+
+
+def of_function(_: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001 - NumPy's protocol
+    """``Tensor.__array_function__``: our function of the same signature."""
+    ours = FUNCTIONS.get(func)
+    return array_function(func, args, kwargs) if ours is None or "out" in kwargs else ours(*args, **kwargs)
 
 
 def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -64,7 +79,13 @@ def _written(out: Any, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs:
     if op is not None:
         out._step_aside(op)
     found = array_ufunc(ufunc, method, inputs, kwargs)
-    if op is None or not is_tensor(found) or found.now is UNSETTLED or found.shape != out.shape or (found.requires_grad and out.dtype.kind != "f"):
+    if (
+        op is None
+        or not is_tensor(found)
+        or (found.own is not None and found.own.now is UNSETTLED)
+        or found.shape != out.shape
+        or (found.requires_grad and out.dtype.kind != "f")
+    ):
         out[...] = found
         return out
     return out._receive(found, op.name)

@@ -65,7 +65,7 @@ def defaults_of(op: Op) -> dict[str, Any]:
     return {name: default for name, default in parameters(op.run).items() if default is not _REQUIRED}
 
 
-_NAME = r"(?<![\w.])[A-Za-z_]\w*"
+NAME = r"(?<![\w.])[A-Za-z_]\w*"
 """A name, but no attribute: ``np`` in ``np.log``."""
 _SHARE = "share"
 _GIVEN = ("g", "np", _SHARE)
@@ -80,7 +80,7 @@ def names_in(rule: Rule | str | None) -> tuple[str, ...]:
     if rule is None:
         return ()
     if isinstance(rule, str):
-        return tuple(dict.fromkeys([n for n in re.findall(_NAME, rule) if n not in _GIVEN]))
+        return tuple(dict.fromkeys([n for n in re.findall(NAME, rule) if n not in _GIVEN]))
     return tuple(parameters(rule))[1:]
 
 
@@ -153,7 +153,7 @@ class _Writer:
         first, second = str(op.vjps[0]), str(op.vjps[1])
         swapped = dict(zip(op.slots, reversed(op.slots), strict=True))
         share = f"    share = {self.call(first, 'rule0', '0')}"
-        if re.sub(_NAME, lambda m: swapped.get(m[0], m[0]), first) == second:
+        if re.sub(NAME, lambda m: swapped.get(m[0], m[0]), first) == second:
             return ["if n0 is n1:", share, "    return share, share"]
         if f"({first})" in second:
             rest = self.call(second.replace(f"({first})", _SHARE), "rule1", "1")
@@ -182,7 +182,7 @@ class _Writer:
     def call(self, rule: Rule | str | None, called: str, slot: str) -> str:
         """The expression for one rule's share."""
         if isinstance(rule, str):
-            return re.sub(_NAME, lambda m: m[0] if m[0] in _GIVEN else self.fetch(m[0], slot), rule)
+            return re.sub(NAME, lambda m: m[0] if m[0] in _GIVEN else self.fetch(m[0], slot), rule)
         return f"{called}({', '.join(['g', *(self.fetch(n, slot) for n in names_in(rule))])})"
 
     def fetch(self, name: str, slot: str) -> str:

@@ -13,7 +13,6 @@ from tensorviz.engine.graph import HUGE, NUMPY_1, OURS, constant, holds_tensor
 from tensorviz.engine.mode import NOWHERE, Place, current
 from tensorviz.engine.node import NO_PARAMS, UNSETTLED, Node, new_uid
 from tensorviz.engine.refusals import FAILURES, explained, operand
-from tensorviz.engine.rules import function_of
 from tensorviz.errors import DTypeError, TensorvizError
 
 if TYPE_CHECKING:
@@ -27,12 +26,15 @@ joined: Any = None
 """Puts a list with Tensors inside together as one Tensor; set by the op that does so."""
 
 _tensor_class: Any = None
+_blank: Callable[[], Any] = Node
+TENSORS: set[type[Node]] = set()
+"""The classes whose objects the written-out calls take beside Tensors themselves."""
 
 
-def set_tensor_class(cls: Any) -> None:
-    """Called once by the Tensor class, which is built on top of this module."""
-    global _tensor_class
-    _tensor_class = cls
+def set_tensor_class(cls: Any, blank: Callable[[], Any]) -> None:
+    """Called once by the Tensor class, which is built on top of this module. ``blank`` makes one with nothing in it."""
+    global _tensor_class, _blank
+    _tensor_class, _blank = cls, blank
     for name, function in METHODS.items():
         if name not in cls.__dict__:
             setattr(cls, name, function)
@@ -41,6 +43,11 @@ def set_tensor_class(cls: Any) -> None:
 def tensor_class() -> Any:
     """The Tensor class."""
     return _tensor_class
+
+
+def blank_tensor() -> Callable[[], Any]:
+    """What makes a Tensor with nothing in it."""
+    return _blank
 
 
 def attach(name: str, function: Callable[..., Any]) -> None:
@@ -80,9 +87,12 @@ def _no_rule(node: Node, g: Any) -> tuple[Any, ...]:
 
 
 class Plan:
-    """What running an op takes, read off it once."""
+    """What running an op takes, read off it once. Each op has two of them: a node of one of its calls has that which says whether its shares need a look."""
 
-    __slots__ = ("exact", "extras", "one_to_one", "op", "plain", "pull", "run", "same_shape", "tells")
+    __slots__ = ("exact", "extras", "one_to_one", "op", "plain", "pull", "run", "same", "same_shape", "sure", "tells")
+
+    sure: Plan
+    """The other one, of which ``same`` holds."""
 
     def __init__(self, op: Op) -> None:
         self.op = op
@@ -95,8 +105,23 @@ class Plan:
         """Operands of the result's shape and dtype get shares of that shape and dtype; of a user's own rule nobody knows."""
         self.one_to_one = op.elementwise and not op.foreign and not op.variadic and len(op.slots) == 1
         """Its only operand has the result's shape."""
-        self.exact = function_of(op, "exact")
+        self.exact = exactly(op.exact, op.slots) if op.exact else None
         self.tells = self.same_shape or self.exact is not None
+        self.same = False
+        """Shares need no look: they are not huge, and come in the operands' shapes and dtypes."""
+
+
+def exactly(expression: str, slots: tuple[str, ...]) -> Callable[..., bool]:
+    """An op's :attr:`exact <tensorviz.engine.op.Op.exact>` as a function of the operands' arrays."""
+    return eval(f"lambda {', '.join(slots)}: {expression}")  # type: ignore[no-any-return]  # noqa: S307 - an expression of ours
+
+
+def plan_of(op: Op) -> Plan:
+    """What running the op takes."""
+    plan, sure = Plan(op), Plan(op)
+    plan.sure = sure.sure = sure
+    sure.same = True
+    return plan
 
 
 def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -104,7 +129,8 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     plan = op.plan
     nodes: tuple[Node, ...] | None
     if len(operands) == 1 and type(operands[0]) is _tensor_class:
-        now = operands[0].now
+        own = operands[0].own
+        now = None if own is None else own.now
         nodes = (operands[0] if now is None else now if now is not UNSETTLED else operands[0]._settle(),)
     else:
         nodes = _several(op, operands)
@@ -139,28 +165,27 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
             break
         frame = frame.f_back
     a.used = True
-    needs_grad, tracked = a.needs_grad, a.tracked
+    needs_grad = a.needs_grad
+    tracked = needs_grad or a.tracked
     if not alone:
         for n in nodes:
             n.used = True
-            if n.tracked:
-                tracked = True
-                if n.needs_grad:
-                    needs_grad = True
-    made: Tensor = _tensor_class()
+            if n.needs_grad:
+                needs_grad = tracked = True
+            elif not tracked:
+                tracked = n.tracked
+    made: Tensor = _blank()
     made.value = value
     made.uid = new_uid()
     made.used = False
-    made.b = made.rest = made.rare = made.total = made.now = made.own = None
+    made.b = made.rare = made.total = made.own = None
     if frame is None:
         made.place, made.lasti = NOWHERE, -1
     else:
         made.place = place
         made.lasti = frame.f_lasti
     if tracked and mode.enabled:
-        made.plan = plan
         made.params = params
-        made.tracked = True
         if alone:
             made.a = a
         else:
@@ -170,12 +195,12 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         elif needs_grad and not plan.plain:
             needs_grad = op.differentiable and any(n.needs_grad and rule is not None for n, rule in zip(nodes, op.vjps, strict=False))
         made.needs_grad = needs_grad
-        made.same = needs_grad and plan.tells and len(nodes) < 3 and fits(plan, nodes, value)
+        made.plan = plan.sure if needs_grad and plan.tells and len(nodes) < 3 and fits(plan, nodes, value) else plan
         if extras:
             made.more().extras = extras
     else:
         made.plan = made.a = None
-        made.needs_grad = made.tracked = made.same = False
+        made.needs_grad = False
         made.params = NO_PARAMS
         for n in nodes:
             if n.tracked or (n.rare is not None and n.rare.cut is not None):
@@ -251,17 +276,6 @@ def fits(plan: Plan, nodes: tuple[Node, ...], value: Any) -> bool:
     if exact is not None and exact(*[n.value for n in nodes]):
         return all(n.value.dtype is dtype and n.value.size <= HUGE for n in nodes if n.needs_grad)
     return plan.same_shape and all(n.value.dtype is dtype and n.value.shape == value.shape for n in nodes if n.needs_grad)
-
-
-def method_of(op: Op) -> Callable[..., Any]:
-    """The op as a method of Tensor."""
-
-    def method(self: Any, *operands: Any, **params: Any) -> Any:
-        return apply(op, (self, *operands), params)
-
-    method.__name__ = op.name
-    method.__doc__ = op.__doc__
-    return method
 
 
 def inplace(op: Op) -> Callable[..., Any]:

@@ -60,8 +60,8 @@ def reachable(roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
                 if n.uid > oldest:
                     sorted_so_far = False
                 oldest = n.uid
-        if node.rest is not None:
-            for n in node.rest:
+        if node.rare is not None and node.rare.rest:
+            for n in node.rare.rest:
                 if n.needs_grad and n not in seen:
                     add(n)
                     (leaves if n.plan is None else ops).append(n)
@@ -184,14 +184,15 @@ def _swept(
                 rare = node.rare
                 if rare is not None and rare.owner is not None:
                     retained.append((node, g))
+                plan: Any = node.plan
                 try:
-                    shares = node.plan.pull(node, g)  # type: ignore[union-attr]
+                    shares = plan.pull(node, g)
                 except Exception as error:
                     error.add_note(f"raised by the backward rule of {describe(node)}")
                     raise
                 n, b, rest = node.a, node.b, None
                 # written out: a call, or a loop over two operands, would cost as much again as what is done
-                if node.same:
+                if plan.same:
                     if b is None:
                         (share,), other = shares, None
                     else:
@@ -240,7 +241,7 @@ def _swept(
                         else:
                             loose.append(b)
                 if rest:
-                    for n, share in zip(node.rest or (), rest, strict=True):
+                    for n, share in zip(node.inputs[2:], rest, strict=True):
                         if share is None:
                             if finding and n.needs_grad:
                                 miss(n)
@@ -304,7 +305,7 @@ def _put_in(ops: list[Node], ends: list[Node], loose: list[Node], now: Node) -> 
 def _row(node: Node, shares: tuple[Any, ...]) -> Any:
     """What arrives at the second of two operands that was broadcast along the first axes of the other one, as the bias of a layer is. None: look closer."""
     b = node.b
-    if b is None or len(shares) != 2 or node.rest is not None:
+    if b is None or len(shares) != 2 or (node.rare is not None and node.rare.rest):
         return None
     share, other = shares
     x, y = node.a.value, b.value

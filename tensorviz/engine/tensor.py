@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from tensorviz.arguments import shown
 from tensorviz.engine import aliases, cuts, cycles, exits, protocols
 from tensorviz.engine.graph import check_dtype, frozen, leaf, same_bits, weak
 from tensorviz.engine.mode import is_grad_enabled
-from tensorviz.engine.node import UNSETTLED, Changed, Node, new_uid, set_node_class, twin
+from tensorviz.engine.node import UNSETTLED, Changed, Node, new_uid, set_blank, twin
 from tensorviz.engine.own import Own
 from tensorviz.engine.run import METHODS, apply, set_tensor_class
 from tensorviz.engine.threads import lock
@@ -27,16 +27,22 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 
 
-class Tensor(Node):
+class _Made(type):
+    """The class of Tensor, which users make with a function."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is Tensor:
+            raise DTypeError("Tensor(...) makes no Tensor: make one with tv.tensor(data, requires_grad=True), which copies the data")
+        return super().__call__(*args, **kwargs)
+
+
+class Tensor(Node, metaclass=_Made):
     """A NumPy array that remembers how it was made. Make one with :func:`tensor`.
 
     Everything that works on arrays works on Tensors (operators, methods, ``np.`` functions) and is recorded as soon as one operand requires a gradient.
     """
 
     __slots__ = ()
-
-    now: Node | None
-    own: Own | None
 
     if TYPE_CHECKING:
 
@@ -72,7 +78,10 @@ class Tensor(Node):
 
     def _current(self) -> Node:
         """The node that this Tensor is or stands for."""
-        now = self.now
+        own = self.own
+        if own is None:
+            return self
+        now: Node | None = own.now
         return self if now is None else now if now is not UNSETTLED else self._settle()
 
     def _kept(self) -> Node:
@@ -83,16 +92,20 @@ class Tensor(Node):
 
     def _kept_apart(self) -> Node:
         """The same, apart from this Tensor where nobody has it as a node yet: who keeps the node does not keep the Tensor and what that holds."""
-        if self.now is None and not self.used:
-            self.now = twin(self)
+        if not self.used and self._is_node():
+            self._more().now = twin(self)
         return self._kept()
+
+    def _is_node(self) -> bool:
+        """Whether it is its own node."""
+        return self.own is None or self.own.now is None
 
     def _settle(self) -> Node:
         """The node of a leaf whose array was handed out: the old one while the array is unchanged, a new leaf once it was written to. Of a view whose base was changed: taken again."""
         own = self.own
         assert own is not None
-        if own.alias is not None and own.alias.stale:
-            return aliases.taken_again(self, own.alias)
+        if own.view is not None and own.view.stale:
+            return aliases.taken_again(self, own.view)
         assert own.hand is not None
         live, base = own.hand
         if not same_bits(live, base.value):
@@ -108,10 +121,10 @@ class Tensor(Node):
 
     def _become(self, node: Node) -> None:
         """Stand for another node from now on; an array that was handed out is let go of."""
-        self.now = node
+        own = self._more()
+        own.now = node
+        own.hand = None
         node.used = True
-        if self.own is not None:
-            self.own.hand = None
 
     def _step_aside(self, op: Op) -> None:
         """Before an in-place op: raise where it cannot put its result in this Tensor's place; where this is a node itself, have a twin be that.
@@ -121,9 +134,9 @@ class Tensor(Node):
         (see :mod:`tensorviz.engine.cycles`).
         """
         self._refuse_change(op)
-        if self.now is None and not self.used:
-            self.now = twin(self)
-            self.a = self.b = self.rest = self.value = self.rare = None
+        if not self.used and self._is_node():
+            self._more().now = twin(self)
+            self.a = self.b = self.value = self.rare = None
 
     def _successor(self, old: Node, value: Any) -> Node:
         """A leaf that takes the place of ``old`` for this Tensor; both stay the same variable to a record."""
@@ -148,18 +161,18 @@ class Tensor(Node):
     def data(self) -> Array:
         """The values. Of a leaf: a writable array, and writing to it changes the leaf (what was recorded before stays as it was). Of a result: read-only."""
         own = self._more()
-        if self.now is UNSETTLED and own.hand is not None:
+        if own.now is UNSETTLED and own.hand is not None:
             return own.hand[0]
         node = self._current()
         if node.op is not None:
             return _read_only(node.value)
         live = np.array(node.value, order="C")
-        own.hand, self.now = (live, node), UNSETTLED
+        own.hand, own.now = (live, node), UNSETTLED
         return live
 
     @data.setter
     def data(self, value: npt.ArrayLike) -> None:
-        if self.now is UNSETTLED and value is self.data:
+        if self.own is not None and self.own.now is UNSETTLED and value is self.data:
             return
         node = self._current()
         array = self._taken("data", value)
@@ -226,7 +239,7 @@ class Tensor(Node):
         if value:
             _refuse_integer(node.value.dtype)
         fresh = self._successor(node, node.value)
-        fresh.needs_grad = fresh.tracked = bool(value)
+        fresh.needs_grad = bool(value)
         self._become(fresh)
 
     @property
@@ -246,7 +259,7 @@ class Tensor(Node):
         rare = self._current().more()
         if rare.name == value:
             return
-        rare.renamed.append((new_uid(), rare.name))
+        rare.renamed = (*rare.renamed, (new_uid(), rare.name))
         rare.name = value
 
     @property
@@ -301,8 +314,9 @@ class Tensor(Node):
 
     def numpy(self) -> Array:
         """The values as a read-only array; where ``.data`` was handed out, a view of that."""
-        if self.now is UNSETTLED and self.own is not None and self.own.hand is not None:
-            return _read_only(self.own.hand[0])
+        own = self.own
+        if own is not None and own.now is UNSETTLED and own.hand is not None:
+            return _read_only(own.hand[0])
         return _read_only(self._current().value)
 
     def tolist(self) -> Any:
@@ -358,7 +372,7 @@ class Tensor(Node):
     def _receive(self, result: Tensor, by: str) -> Tensor:
         """Become the result of an in-place op named ``by``, and change with it what shares its memory in NumPy's world."""
         self._take_over(result, by)
-        if aliases.alias_of(self) is not None:
+        if self.own is not None and (self.own.view is not None or self.own.views is not None):
             aliases.write_through(self)
         return self
 
@@ -415,11 +429,8 @@ class Tensor(Node):
             return value.astype(dtype)
         return value.copy() if copy else value
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return protocols.array_ufunc(ufunc, method, inputs, kwargs)
-
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return protocols.array_function(func, args, kwargs)
+    __array_ufunc__ = protocols.of_ufunc
+    __array_function__ = protocols.of_function
 
     def __len__(self) -> int:
         shape = self.shape
@@ -574,11 +585,14 @@ def _unpickled(data: Array, requires_grad: bool, name: str | None) -> Tensor:
     return tensor(data, requires_grad=requires_grad, name=name)
 
 
+blank: Callable[[], Tensor] = type.__call__.__get__(Tensor)
+"""What makes a Tensor with nothing in it; calling the class is refused."""
+
+
 def handle(node: Node) -> Tensor:
     """A Tensor that stands for a node."""
-    made = Tensor()
-    made.now = node
-    made.own = None
+    made = blank()
+    made.own = Own(node)
     made.used = False
     node.used = True
     return made
@@ -614,5 +628,5 @@ def tensor(data: Any, *, dtype: npt.DTypeLike | None = None, requires_grad: bool
     return made
 
 
-set_node_class(Tensor)
-set_tensor_class(Tensor)
+set_blank(blank)
+set_tensor_class(Tensor, blank)

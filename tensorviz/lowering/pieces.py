@@ -25,7 +25,7 @@ FEW = 8
 def constant(value: Any) -> Tensor:
     """A constant whose uses are recorded, so that a picture shows how it comes in."""
     node = leaf(frozen(np.array(value)))
-    node.tracked = True
+    node.more().tracked = True
     node.forget_place()
     return handle(node)
 

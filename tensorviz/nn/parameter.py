@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorviz.engine.graph import weak
+from tensorviz.engine.own import Own
+from tensorviz.engine.run import TENSORS
 from tensorviz.engine.tensor import Tensor, tensor
 
 
@@ -26,8 +28,8 @@ class Parameter(Tensor):
 
     def __init__(self, data: Any, *, dtype: npt.DTypeLike | None = None, requires_grad: bool = True, name: str | None = None) -> None:
         node = tensor(data, dtype=dtype, requires_grad=True, name=name)._current()
-        node.needs_grad = node.tracked = bool(requires_grad)
-        self.now, self.own, self.used = node, None, False
+        node.needs_grad = bool(requires_grad)
+        self.own, self.used = Own(node), False
         rare = node.more()
         rare.owner, rare.path = weak(self), ""
 
@@ -49,6 +51,9 @@ class Parameter(Tensor):
     def _what(self) -> str:
         name = self.name or self.path
         return f"parameter {name!r}" if name else "this parameter"
+
+
+TENSORS.add(Parameter)
 
 
 def place(value: Tensor, path: str, scope: str) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorviz.arguments import number, one_of
-from tensorviz.engine.node import NO_PARAMS
-from tensorviz.engine.op import REGISTRY, Op, apply
+from tensorviz.engine.op import REGISTRY, Call, Op, frame
 from tensorviz.ops.numbers import ZERO
 from tensorviz.ops.samples import Examples, off_zero
 
@@ -50,6 +49,7 @@ class _Relu(Op):
     name, word = "relu", "routes"
     slots, methods = ("a",), ("relu",)
     elementwise = True
+    expression = "np.maximum(a, ZERO[a.dtype] if type(a) is np.ndarray else 0)"
     vjps = (_relu_rule,)
     formulas = ("g where a > 0, else 0",)
     routes = (lambda out: ~(out <= 0),)
@@ -204,13 +204,16 @@ class _Gelu(Op):
     examples = staticmethod(lambda rng: [((rng.normal(size=s),), {"approximate": how}) for s in _KINKED for how in ("none", "tanh")])
 
 
+_LEAKY_RELU, _ELU, _GELU = Call(REGISTRY["leaky_relu"], "slope"), Call(REGISTRY["elu"], "alpha"), Call(REGISTRY["gelu"], "approximate")
+
+
 def relu(a: Any) -> Any:
     """``max(a, 0)``: routes the gradient to the elements above 0. At 0 its gradient is 0.
 
     >>> relu(np.array([-1.0, 0.0, 2.0]))
     array([0., 0., 2.])
     """
-    return apply(REGISTRY["relu"], (a,), NO_PARAMS)
+    return REGISTRY["relu"].call.run(frame(1), a)
 
 
 def leaky_relu(a: Any, slope: float = 0.01) -> Any:
@@ -219,7 +222,7 @@ def leaky_relu(a: Any, slope: float = 0.01) -> Any:
     >>> leaky_relu(np.array([-1.0, 2.0]), slope=0.1)
     array([-0.1,  2. ])
     """
-    return REGISTRY["leaky_relu"](a, slope=number("leaky_relu", "slope", slope))
+    return _LEAKY_RELU.run(frame(1), a, number("leaky_relu", "slope", slope))
 
 
 def elu(a: Any, alpha: float = 1.0) -> Any:
@@ -228,7 +231,7 @@ def elu(a: Any, alpha: float = 1.0) -> Any:
     >>> elu(np.array([-1.0, 2.0]))
     array([-0.63212056,  2.        ])
     """
-    return REGISTRY["elu"](a, alpha=number("elu", "alpha", alpha))
+    return _ELU.run(frame(1), a, number("elu", "alpha", alpha))
 
 
 def sigmoid(a: Any) -> Any:
@@ -237,7 +240,7 @@ def sigmoid(a: Any) -> Any:
     >>> sigmoid(np.array([-1000.0, 0.0, 1000.0]))
     array([0. , 0.5, 1. ])
     """
-    return REGISTRY["sigmoid"](a)
+    return REGISTRY["sigmoid"].call.run(frame(1), a)
 
 
 def softplus(a: Any) -> Any:
@@ -246,7 +249,7 @@ def softplus(a: Any) -> Any:
     >>> softplus(np.array([-1000.0, 0.0, 1000.0]))
     array([0.00000000e+00, 6.93147181e-01, 1.00000000e+03])
     """
-    return REGISTRY["softplus"](a)
+    return REGISTRY["softplus"].call.run(frame(1), a)
 
 
 def silu(a: Any) -> Any:
@@ -255,7 +258,7 @@ def silu(a: Any) -> Any:
     >>> silu(np.array([-1.0, 0.0, 1.0]))
     array([-0.26894142,  0.        ,  0.73105858])
     """
-    return REGISTRY["silu"](a)
+    return REGISTRY["silu"].call.run(frame(1), a)
 
 
 def erf(a: Any) -> Any:
@@ -264,7 +267,7 @@ def erf(a: Any) -> Any:
     >>> erf(np.array([0.0, 1.0]))
     array([0.        , 0.84270079])
     """
-    return REGISTRY["erf"](a)
+    return REGISTRY["erf"].call.run(frame(1), a)
 
 
 def gelu(a: Any, approximate: str = "none") -> Any:
@@ -276,4 +279,4 @@ def gelu(a: Any, approximate: str = "none") -> Any:
     array([-0.15865525,  0.        ,  0.84134475])
     """
     one_of("gelu", "approximate", approximate, ("none", "tanh"))
-    return REGISTRY["gelu"](a, approximate=approximate)
+    return _GELU.run(frame(1), a, approximate)

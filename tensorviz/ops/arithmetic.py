@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.op import REGISTRY, Op, attach, expose
+from tensorviz.engine.op import REGISTRY, Op, attach, expose, frame
 from tensorviz.ops.samples import Examples, off_zero, pairs
 
 __all__ = [
@@ -34,7 +34,7 @@ class _Add(Op):
     """``a + b``."""
 
     name, label, word = "add", "+", "distributes"
-    slots, broadcasts, forward = ("a", "b"), True, operator.add
+    slots, broadcasts, forward, expression = ("a", "b"), True, operator.add, "a + b"
     ufuncs, operators, inplace = (np.add,), ("__add__", "__radd__"), ("__iadd__", "add_")
     vjps = ("g", "g")
 
@@ -43,7 +43,7 @@ class _Sub(Op):
     """``a - b``."""
 
     name, label, word = "sub", "−", "distributes"
-    slots, broadcasts, forward = ("a", "b"), True, operator.sub
+    slots, broadcasts, forward, expression = ("a", "b"), True, operator.sub, "a - b"
     ufuncs, operators, inplace = (np.subtract,), ("__sub__", "__rsub__"), ("__isub__", "sub_")
     vjps = ("g", "-g")
 
@@ -52,7 +52,7 @@ class _Mul(Op):
     """``a * b``."""
 
     name, label, word = "mul", "×", "swaps"
-    slots, broadcasts, forward = ("a", "b"), True, operator.mul
+    slots, broadcasts, forward, expression = ("a", "b"), True, operator.mul, "a * b"
     ufuncs, operators, inplace = (np.multiply,), ("__mul__", "__rmul__"), ("__imul__", "mul_")
     vjps = ("g * b", "g * a")
 
@@ -61,7 +61,7 @@ class _Div(Op):
     """``a / b``."""
 
     name, label, word = "div", "÷", "scales"
-    slots, broadcasts, forward = ("a", "b"), True, operator.truediv
+    slots, broadcasts, forward, expression = ("a", "b"), True, operator.truediv, "a / b"
     ufuncs, operators, inplace = (np.true_divide,), ("__truediv__", "__rtruediv__"), ("__itruediv__", "div_")
     # the result rather than a / (b * b): it is there already, and b * b may overflow where a / b does not
     vjps = ("g / b", "-(g / b) * out")
@@ -97,7 +97,7 @@ class _Pow(Op):
     """``a ** b``. The gradient of ``x ** 0`` is 0, also at x = 0; a constant exponent costs no logarithm."""
 
     name, label, word = "pow", "**", "scales"
-    slots, broadcasts, forward = ("a", "b"), True, staticmethod(_power)
+    slots, broadcasts, forward, expression = ("a", "b"), True, staticmethod(_power), "a**b"
     ufuncs, operators, inplace = (np.power,), ("__pow__", "__rpow__"), ("__ipow__", "pow_")
     vjps = (_power_base, _power_exponent)
     formulas = ("g * b * a ** (b - 1)", "g * out * log(a)")
@@ -156,7 +156,7 @@ class _Neg(Op):
     """``-a``."""
 
     name, label, word = "neg", "−", "negates"
-    slots, forward = ("a",), np.negative
+    slots, forward, expression = ("a",), np.negative, "-a"
     ufuncs, operators, methods = (np.negative,), ("__neg__",), ("negative",)
     vjps = ("-g",)
 
@@ -208,7 +208,7 @@ def add(a: Any, b: Any) -> Any:
     >>> add(np.array([1.0, 2.0]), 3.0)
     array([4., 5.])
     """
-    return REGISTRY["add"](a, b)
+    return REGISTRY["add"].call.run(frame(1), a, b)
 
 
 def subtract(a: Any, b: Any) -> Any:
@@ -217,7 +217,7 @@ def subtract(a: Any, b: Any) -> Any:
     >>> subtract(np.array([1.0, 2.0]), 3.0)
     array([-2., -1.])
     """
-    return REGISTRY["sub"](a, b)
+    return REGISTRY["sub"].call.run(frame(1), a, b)
 
 
 def multiply(a: Any, b: Any) -> Any:
@@ -227,7 +227,7 @@ def multiply(a: Any, b: Any) -> Any:
     array([[3., 6.],
            [4., 8.]])
     """
-    return REGISTRY["mul"](a, b)
+    return REGISTRY["mul"].call.run(frame(1), a, b)
 
 
 def divide(a: Any, b: Any) -> Any:
@@ -236,7 +236,7 @@ def divide(a: Any, b: Any) -> Any:
     >>> divide(np.array([1.0, 2.0]), 4.0)
     array([0.25, 0.5 ])
     """
-    return REGISTRY["div"](a, b)
+    return REGISTRY["div"].call.run(frame(1), a, b)
 
 
 def power(a: Any, b: Any) -> Any:
@@ -245,7 +245,7 @@ def power(a: Any, b: Any) -> Any:
     >>> power(np.array([1.0, 2.0, 3.0]), 2)
     array([1., 4., 9.])
     """
-    return REGISTRY["pow"](a, b)
+    return REGISTRY["pow"].call.run(frame(1), a, b)
 
 
 def floor_divide(a: Any, b: Any) -> Any:
@@ -254,7 +254,7 @@ def floor_divide(a: Any, b: Any) -> Any:
     >>> floor_divide(np.array([1.0, 7.0]), 2.0)
     array([0., 3.])
     """
-    return REGISTRY["floor_divide"](a, b)
+    return REGISTRY["floor_divide"].call.run(frame(1), a, b)
 
 
 def remainder(a: Any, b: Any) -> Any:
@@ -263,7 +263,7 @@ def remainder(a: Any, b: Any) -> Any:
     >>> remainder(np.array([5.0, -1.0]), 3.0)
     array([2., 2.])
     """
-    return REGISTRY["mod"](a, b)
+    return REGISTRY["mod"].call.run(frame(1), a, b)
 
 
 def negative(a: Any) -> Any:
@@ -272,7 +272,7 @@ def negative(a: Any) -> Any:
     >>> negative(np.array([1.0, -2.0]))
     array([-1.,  2.])
     """
-    return REGISTRY["neg"](a)
+    return REGISTRY["neg"].call.run(frame(1), a)
 
 
 def positive(a: Any) -> Any:
@@ -281,7 +281,7 @@ def positive(a: Any) -> Any:
     >>> positive(np.array([1.0, -2.0]))
     array([ 1., -2.])
     """
-    return REGISTRY["pos"](a)
+    return REGISTRY["pos"].call.run(frame(1), a)
 
 
 def absolute(a: Any) -> Any:
@@ -290,7 +290,7 @@ def absolute(a: Any) -> Any:
     >>> absolute(np.array([1.0, -2.0]))
     array([1., 2.])
     """
-    return REGISTRY["abs"](a)
+    return REGISTRY["abs"].call.run(frame(1), a)
 
 
 abs = absolute
@@ -302,7 +302,7 @@ def square(a: Any) -> Any:
     >>> square(np.array([1.0, -2.0]))
     array([1., 4.])
     """
-    return REGISTRY["square"](a)
+    return REGISTRY["square"].call.run(frame(1), a)
 
 
 def reciprocal(a: Any) -> Any:
@@ -311,7 +311,7 @@ def reciprocal(a: Any) -> Any:
     >>> reciprocal(np.array([1.0, -2.0]))
     array([ 1. , -0.5])
     """
-    return REGISTRY["reciprocal"](a)
+    return REGISTRY["reciprocal"].call.run(frame(1), a)
 
 
 @expose(numpy=[np.divmod])

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tensorviz.engine.op import REGISTRY, Op, attach, expose
+from tensorviz.engine.op import REGISTRY, Op, attach, expose, frame
 from tensorviz.ops import options
 from tensorviz.ops.operands import index
 from tensorviz.ops.samples import off_zero
@@ -215,7 +215,7 @@ def sign(a: Any) -> Any:
     >>> sign(np.array([-3.0, 0.0, 2.0]))
     array([-1.,  0.,  1.])
     """
-    return REGISTRY["sign"](a)
+    return REGISTRY["sign"].call.run(frame(1), a)
 
 
 def floor(a: Any) -> Any:
@@ -224,7 +224,7 @@ def floor(a: Any) -> Any:
     >>> floor(np.array([-0.5, 1.5]))
     array([-1.,  1.])
     """
-    return REGISTRY["floor"](a)
+    return REGISTRY["floor"].call.run(frame(1), a)
 
 
 def ceil(a: Any) -> Any:
@@ -233,7 +233,7 @@ def ceil(a: Any) -> Any:
     >>> ceil(np.array([0.5, 1.5]))
     array([1., 2.])
     """
-    return REGISTRY["ceil"](a)
+    return REGISTRY["ceil"].call.run(frame(1), a)
 
 
 def trunc(a: Any) -> Any:
@@ -242,7 +242,7 @@ def trunc(a: Any) -> Any:
     >>> trunc(np.array([2.5, 1.5]))
     array([2., 1.])
     """
-    return REGISTRY["trunc"](a)
+    return REGISTRY["trunc"].call.run(frame(1), a)
 
 
 def rint(a: Any) -> Any:
@@ -251,7 +251,7 @@ def rint(a: Any) -> Any:
     >>> rint(np.array([0.5, 1.5]))
     array([0., 2.])
     """
-    return REGISTRY["rint"](a)
+    return REGISTRY["rint"].call.run(frame(1), a)
 
 
 @expose(numpy=[getattr(np, name) for name in ("round", "around", "round_") if hasattr(np, name)], method="round")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, apply, attach, expose
+from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, apply, attach, expose, frame
 from tensorviz.errors import DTypeError, ShapeError
 from tensorviz.ops.operands import as_array, index
 from tensorviz.ops.samples import Examples
@@ -27,6 +27,8 @@ class MatMul(Op):
     slots = ("a", "b")
     forward = np.matmul
     broadcasts = True
+    expression = "a @ b"
+    exact = "a.ndim == 2 == b.ndim"
     ufuncs = (np.matmul,)
     operators = ("__matmul__", "__rmatmul__")
     formulas = ("g @ b.T", "a.T @ g")
@@ -66,10 +68,6 @@ class MatMul(Op):
     vjps = (_left, _right)
 
     @staticmethod
-    def exact(a: Any, b: Any) -> bool:
-        return bool(a.ndim == 2 and b.ndim == 2)
-
-    @staticmethod
     def examples(rng: np.random.Generator) -> Examples:
         shapes = [
             ((3,), (3,)),
@@ -107,7 +105,7 @@ def matmul(a: Any, b: Any) -> Any:
     >>> matmul(np.array([[1.0, 2.0]]), np.array([3.0, 4.0])).tolist()
     [11.0]
     """
-    return apply(REGISTRY["matmul"], (a, b), {})
+    return REGISTRY["matmul"].call.run(frame(1), a, b)
 
 
 attach("matmul", matmul)

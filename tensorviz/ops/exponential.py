@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.node import NO_PARAMS
-from tensorviz.engine.op import REGISTRY, Op, apply
+from tensorviz.engine.op import REGISTRY, Op, frame
 from tensorviz.ops.samples import off_zero, pairs
 
 __all__ = ["cbrt", "exp", "exp2", "expm1", "hypot", "log", "log1p", "log2", "log10", "logaddexp", "sqrt"]
@@ -152,7 +151,7 @@ def exp(a: Any) -> Any:
     >>> exp(np.array([0.0, 1.0]))
     array([1.        , 2.71828183])
     """
-    return apply(REGISTRY["exp"], (a,), NO_PARAMS)
+    return REGISTRY["exp"].call.run(frame(1), a)
 
 
 def exp2(a: Any) -> Any:
@@ -161,7 +160,7 @@ def exp2(a: Any) -> Any:
     >>> exp2(np.array([0.0, 3.0]))
     array([1., 8.])
     """
-    return apply(REGISTRY["exp2"], (a,), NO_PARAMS)
+    return REGISTRY["exp2"].call.run(frame(1), a)
 
 
 def expm1(a: Any) -> Any:
@@ -170,7 +169,7 @@ def expm1(a: Any) -> Any:
     >>> expm1(np.array([0.0, 1.0]))
     array([0.        , 1.71828183])
     """
-    return apply(REGISTRY["expm1"], (a,), NO_PARAMS)
+    return REGISTRY["expm1"].call.run(frame(1), a)
 
 
 def log(a: Any) -> Any:
@@ -179,7 +178,7 @@ def log(a: Any) -> Any:
     >>> log(np.array([1.0, 4.0]))
     array([0.        , 1.38629436])
     """
-    return apply(REGISTRY["log"], (a,), NO_PARAMS)
+    return REGISTRY["log"].call.run(frame(1), a)
 
 
 def log1p(a: Any) -> Any:
@@ -188,7 +187,7 @@ def log1p(a: Any) -> Any:
     >>> log1p(np.array([0.0, 1.0]))
     array([0.        , 0.69314718])
     """
-    return apply(REGISTRY["log1p"], (a,), NO_PARAMS)
+    return REGISTRY["log1p"].call.run(frame(1), a)
 
 
 def log2(a: Any) -> Any:
@@ -197,7 +196,7 @@ def log2(a: Any) -> Any:
     >>> log2(np.array([1.0, 8.0]))
     array([0., 3.])
     """
-    return apply(REGISTRY["log2"], (a,), NO_PARAMS)
+    return REGISTRY["log2"].call.run(frame(1), a)
 
 
 def log10(a: Any) -> Any:
@@ -206,7 +205,7 @@ def log10(a: Any) -> Any:
     >>> log10(np.array([1.0, 100.0]))
     array([0., 2.])
     """
-    return apply(REGISTRY["log10"], (a,), NO_PARAMS)
+    return REGISTRY["log10"].call.run(frame(1), a)
 
 
 def sqrt(a: Any) -> Any:
@@ -215,7 +214,7 @@ def sqrt(a: Any) -> Any:
     >>> sqrt(np.array([0.0, 4.0]))
     array([0., 2.])
     """
-    return apply(REGISTRY["sqrt"], (a,), NO_PARAMS)
+    return REGISTRY["sqrt"].call.run(frame(1), a)
 
 
 def cbrt(a: Any) -> Any:
@@ -224,7 +223,7 @@ def cbrt(a: Any) -> Any:
     >>> cbrt(np.array([-8.0, 27.0]))
     array([-2.,  3.])
     """
-    return apply(REGISTRY["cbrt"], (a,), NO_PARAMS)
+    return REGISTRY["cbrt"].call.run(frame(1), a)
 
 
 def hypot(a: Any, b: Any) -> Any:
@@ -233,7 +232,7 @@ def hypot(a: Any, b: Any) -> Any:
     >>> hypot(np.array([3.0, 5.0]), np.array([4.0, 12.0]))
     array([ 5., 13.])
     """
-    return REGISTRY["hypot"](a, b)
+    return REGISTRY["hypot"].call.run(frame(1), a, b)
 
 
 def logaddexp(a: Any, b: Any) -> Any:
@@ -242,4 +241,4 @@ def logaddexp(a: Any, b: Any) -> Any:
     >>> logaddexp(np.array([0.0, 1000.0]), 0.0)
     array([6.93147181e-01, 1.00000000e+03])
     """
-    return REGISTRY["logaddexp"](a, b)
+    return REGISTRY["logaddexp"].call.run(frame(1), a, b)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.op import REDUCTIONS, REGISTRY, Op, expose
+from tensorviz.engine.op import REDUCTIONS, REGISTRY, Call, Op, expose, frame
 from tensorviz.errors import ShapeError
 from tensorviz.ops import options
 from tensorviz.ops.axes import Axis, count, of_ufunc, over, plain, restored
@@ -123,6 +123,9 @@ def _begun(reduce: Any, initial: Any) -> Any:
     return reduced
 
 
+_MAX, _MIN = Call(REGISTRY["max"], "axis", "keepdims"), Call(REGISTRY["min"], "axis", "keepdims")
+
+
 @expose(numpy=[np.max, np.amax], method=["max", "amax"])
 def max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
     """The greatest element over ``axis`` (int, tuple, or None for all).
@@ -134,7 +137,7 @@ def max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initi
     """
     if out is not None or initial is not None or where is not True:
         return options.reduced(_begun(max, initial), a, axis, None, out, keepdims, initial=initial, where=where, join=np.maximum)
-    return REGISTRY["max"](a, axis=over(a, axis), keepdims=bool(keepdims))
+    return _MAX.run(frame(1), a, over(a, axis), bool(keepdims))
 
 
 @expose(numpy=[np.min, np.amin], method=["min", "amin"])
@@ -148,7 +151,7 @@ def min(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initi
     """
     if out is not None or initial is not None or where is not True:
         return options.reduced(_begun(min, initial), a, axis, None, out, keepdims, initial=initial, where=where, join=np.minimum)
-    return REGISTRY["min"](a, axis=over(a, axis), keepdims=bool(keepdims))
+    return _MIN.run(frame(1), a, over(a, axis), bool(keepdims))
 
 
 @expose(numpy=[np.argmax], method="argmax")

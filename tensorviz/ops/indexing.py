@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorviz.arguments import one_of
 from tensorviz.engine.aliases import view
-from tensorviz.engine.op import REGISTRY, Op, apply, attach, expose
+from tensorviz.engine.op import REGISTRY, Op, apply, attach, expose, frame
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import unbroadcast
 from tensorviz.errors import AxisError, DTypeError, IndexingError, ShapeError
@@ -75,7 +75,11 @@ def _getitem_method(self: Any, key: Any) -> Any:
     if tensors or any(isinstance(k, (np.ndarray, bool, np.bool_)) for k in parsed):
         return apply(REGISTRY["getitem"], (self, *tensors), {"key": parsed})
     self._kept_apart()  # an element that is changed in place changes this Tensor, whose new node is computed from the old
-    return view(REGISTRY["getitem"], self, {"key": parsed}, lambda base, part: set_at(base, parsed, part), zero_d=any(k is Ellipsis for k in parsed))
+    return view(REGISTRY["getitem"], self, {"key": parsed}, _put_back, zero_d=any(k is Ellipsis for k in parsed))
+
+
+def _put_back(base: Any, part: Any, key: Any) -> Any:
+    return set_at(base, key, part)
 
 
 attach("__getitem__", _getitem_method)
@@ -284,4 +288,4 @@ def embedding(ids: Any, weight: Any) -> Any:
     >>> embedding([1, 0], np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
     [[3.0, 4.0], [1.0, 2.0]]
     """
-    return apply(REGISTRY["embedding"], (ids, weight), {})
+    return REGISTRY["embedding"].call.run(frame(1), ids, weight)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.op import REGISTRY, Op
+from tensorviz.engine.op import REGISTRY, Op, frame
 from tensorviz.errors import ShapeError
 from tensorviz.ops.samples import Examples
 
@@ -51,7 +51,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
             f"linear: x of shape {shapes[0]} needs a weight of shape (outputs, {shapes[0][-1] if shapes[0] else 'inputs'}), got {shapes[1]}"
         )
     if bias is None:
-        return REGISTRY["linear"](x, weight)
+        return REGISTRY["linear"].call.run(frame(1), x, weight)
     if np.shape(bias) != (shapes[1][0],):
         raise ShapeError(f"linear: a weight of shape {shapes[1]} needs a bias of shape ({shapes[1][0]},), got {np.shape(bias)}")
     return REGISTRY["linear"](x, weight, bias)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.aliases import view
-from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, apply, attach, expose
+from tensorviz.engine.aliases import quick_view, view
+from tensorviz.engine.op import FUNCTIONS, REGISTRY, Call, Op, apply, attach, expose, frame
 from tensorviz.errors import AxisError, DTypeError
 from tensorviz.ops.axes import plain
 from tensorviz.ops.operands import as_array, index, refusing
@@ -32,10 +32,19 @@ __all__ = [
 
 def sizes(shape: Any) -> tuple[int, ...]:
     """A shape as given by a user (one number or several), as plain ints."""
-    if type(shape) is tuple and set(map(type, shape)) == {int}:
-        return shape
+    if _are_sizes(shape):
+        return shape  # type: ignore[no-any-return]
     found: tuple[int, ...] = refusing(_sizes, "shape must hold whole numbers", shape)
     return found
+
+
+def _are_sizes(shape: Any) -> bool:
+    if type(shape) is not tuple:
+        return False
+    for n in shape:  # noqa: SIM110 - a generator would cost as much as the rest of a reshape
+        if type(n) is not int:
+            return False
+    return True
 
 
 def _sizes(shape: Any) -> tuple[int, ...]:
@@ -59,6 +68,7 @@ class Reshape(Op):
     name = "reshape"
     word = "reshapes"
     slots = ("a",)
+    exact = "a.ndim"
     formulas = ("g reshaped to a's shape",)
     vjps = (lambda g, a_shape, order: g.reshape(a_shape, order=order),)
     advice = "the sizes must multiply to the number of elements; one of them may be -1, which stands for what is left"
@@ -89,24 +99,27 @@ def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None
     """
     shape = newshape if shape is None else shape
     if shape is not None and order == "C":
-        return view(REGISTRY["reshape"], a, {"shape": sizes(shape)}, _BACK)
+        return quick_view(_RESHAPE, frame(1), a, (sizes(shape),), _back)
     if shape is None:
         raise DTypeError("reshape needs a shape, e.g. reshape(a, (2, 3))")
     if order not in ("C", "F"):
         raise DTypeError(f"reshape: order is 'C' or 'F', got {order!r}; what 'A' means depends on the memory, which a record does not know")
-    return view(REGISTRY["reshape"], a, {"shape": sizes(shape), "order": order}, _back(order))
+    return view(REGISTRY["reshape"], a, {"shape": sizes(shape), "order": order}, _back)
 
 
-def _back(order: str = "C") -> Any:
+_RESHAPE = Call(REGISTRY["reshape"], "shape")
+
+
+def _back(base: Any, part: Any, *, order: str = "C", **_: Any) -> Any:
     """A changed view in the shape of what it was taken of."""
-    return lambda base, part: reshape(part, base.shape, order)
-
-
-_BACK = _back()
+    return reshape(part, base.shape, order)
 
 
 def _reshape_method(self: Any, *shape: Any, order: str = "C") -> Any:
-    return reshape(self, _spread(shape), order)
+    given = _spread(shape)
+    if order == "C" and _are_sizes(given):
+        return quick_view(_RESHAPE, frame(1), self, (given,), _back)
+    return reshape(self, given, order)
 
 
 attach("reshape", _reshape_method)
@@ -118,6 +131,7 @@ class Ravel(Op):
     name = "ravel"
     word = "reshapes"
     slots = ("a",)
+    exact = "a.ndim"
     formulas = ("g reshaped to a's shape",)
     vjps = (lambda g, a_shape, order: g.reshape(a_shape, order=order),)
 
@@ -135,7 +149,7 @@ def ravel(a: Any, order: str = "C") -> Any:
     """
     if order not in ("C", "F"):
         raise DTypeError(f"ravel: order is 'C' or 'F', got {order!r}; what 'A' and 'K' mean depends on the memory, which a record does not know")
-    return view(REGISTRY["ravel"], a, {} if order == "C" else {"order": order}, _back(order))
+    return view(REGISTRY["ravel"], a, {} if order == "C" else {"order": order}, _back)
 
 
 @expose(method="flatten")
@@ -156,6 +170,7 @@ class ExpandDims(Op):
     name = "expand_dims"
     word = "reshapes"
     slots = ("a",)
+    exact = "a.ndim"
     formulas = ("g reshaped to a's shape",)
     vjps = ("g.reshape(a_shape)",)
 
@@ -176,7 +191,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
     >>> expand_dims(np.ones((2, 3)), (0, -1)).shape
     (1, 2, 3, 1)
     """
-    return view(REGISTRY["expand_dims"], a, {"axis": plain(axis)}, _back())
+    return view(REGISTRY["expand_dims"], a, {"axis": plain(axis)}, _back)
 
 
 class Squeeze(Op):
@@ -185,6 +200,7 @@ class Squeeze(Op):
     name = "squeeze"
     word = "reshapes"
     slots = ("a",)
+    exact = "a.ndim"
     formulas = ("g reshaped to a's shape",)
     vjps = ("g.reshape(a_shape)",)
 
@@ -205,7 +221,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     >>> squeeze(np.ones((1, 3, 1)), axis=0).shape
     (3, 1)
     """
-    return view(REGISTRY["squeeze"], a, {} if axis is None else {"axis": plain(axis)}, _back())
+    return view(REGISTRY["squeeze"], a, {} if axis is None else {"axis": plain(axis)}, _back)
 
 
 class Copy(Op):
@@ -247,6 +263,7 @@ class Transpose(Op):
     label = "T"
     word = "permutes"
     slots = ("a",)
+    exact = "a.ndim"
     formulas = ("g with its axes permuted back",)
     vjps = (lambda g, axes: g.transpose() if axes is None else g.transpose(_inverse(axes)),)
     advice = "axes lists every axis once"
@@ -276,9 +293,15 @@ def transpose(a: Any, axes: Any = None) -> Any:
     (4, 2, 3)
     """
     if axes is None:
-        return view(REGISTRY["transpose"], a, {}, lambda _, part: transpose(part))
-    order = sizes(axes)
-    return view(REGISTRY["transpose"], a, {"axes": order}, lambda _, part: transpose(part, _inverse(order)))
+        return quick_view(_TRANSPOSE, frame(1), a, (), _transposed_back)
+    return quick_view(_PERMUTE, frame(1), a, (sizes(axes),), _transposed_back)
+
+
+_TRANSPOSE, _PERMUTE = Call(REGISTRY["transpose"]), Call(REGISTRY["transpose"], "axes")
+
+
+def _transposed_back(_: Any, part: Any, axes: Any = None) -> Any:
+    return transpose(part, None if axes is None else _inverse(axes))
 
 
 def _transpose_method(self: Any, *axes: Any) -> Any:
@@ -296,6 +319,7 @@ class SwapAxes(Op):
     name = "swapaxes"
     word = "permutes"
     slots = ("a",)
+    exact = "a.ndim"
     formulas = ("g with the two axes swapped back",)
     vjps = ("g.swapaxes(axis1, axis2)",)
 
@@ -315,11 +339,16 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     >>> swapaxes(np.ones((2, 3, 4)), 0, -1).shape
     (4, 3, 2)
     """
-    if type(axis1) is int and type(axis2) is int:
-        given = {"axis1": axis1, "axis2": axis2}
-    else:
-        given = {"axis1": index("axis1", axis1), "axis2": index("axis2", axis2)}
-    return view(REGISTRY["swapaxes"], a, given, lambda _, part: swapaxes(part, **given))
+    if type(axis1) is not int or type(axis2) is not int:
+        axis1, axis2 = index("axis1", axis1), index("axis2", axis2)
+    return quick_view(_SWAPAXES, frame(1), a, (axis1, axis2), _swapped_back)
+
+
+_SWAPAXES = Call(REGISTRY["swapaxes"], "axis1", "axis2")
+
+
+def _swapped_back(_: Any, part: Any, axis1: int, axis2: int) -> Any:
+    return swapaxes(part, axis1, axis2)
 
 
 if hasattr(np, "matrix_transpose"):
@@ -332,6 +361,7 @@ class MoveAxis(Op):
     name = "moveaxis"
     word = "permutes"
     slots = ("a",)
+    exact = "a.ndim"
     formulas = ("g with the axes moved back",)
     vjps = (lambda g, source, destination: np.moveaxis(g, destination, source),)
 
@@ -352,8 +382,14 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     >>> moveaxis(np.ones((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    of, to = plain(source), plain(destination)
-    return view(REGISTRY["moveaxis"], a, {"source": of, "destination": to}, lambda _, part: moveaxis(part, to, of))
+    return quick_view(_MOVEAXIS, frame(1), a, (plain(source), plain(destination)), _moved_back)
+
+
+_MOVEAXIS = Call(REGISTRY["moveaxis"], "source", "destination")
+
+
+def _moved_back(_: Any, part: Any, source: Any, destination: Any) -> Any:
+    return moveaxis(part, destination, source)
 
 
 @expose(numpy=[np.rollaxis])

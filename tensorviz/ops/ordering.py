@@ -46,7 +46,11 @@ def flip(m: Any, axis: Any = None) -> Any:
     [3.0, 2.0, 1.0]
     """
     axes = plain(axis)
-    return view(REGISTRY["flip"], m, {} if axes is None else {"axis": axes}, lambda _, part: flip(part, axes))
+    return view(REGISTRY["flip"], m, {} if axes is None else {"axis": axes}, _flipped_back)
+
+
+def _flipped_back(_: Any, part: Any, axis: Any = None) -> Any:
+    return flip(part, axis)
 
 
 @expose(numpy=[np.fliplr])

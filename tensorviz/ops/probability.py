@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.op import REGISTRY, Op
+from tensorviz.engine.op import REGISTRY, Call, Op, frame
 from tensorviz.ops.axes import Axis, plain
 from tensorviz.ops.samples import Examples
 
@@ -71,6 +71,9 @@ class _LogSoftmax(Op):
             return s - np.log(np.add.reduce(np.exp(s), axis=axis, keepdims=True))
 
 
+_SOFTMAX, _LOG_SOFTMAX = Call(REGISTRY["softmax"], "axis"), Call(REGISTRY["log_softmax"], "axis")
+
+
 def softmax(a: Any, axis: Any = -1) -> Any:
     """``e ** a / sum(e ** a)`` along ``axis`` (int, tuple, or None for all), without overflow.
 
@@ -79,7 +82,7 @@ def softmax(a: Any, axis: Any = -1) -> Any:
     >>> softmax(np.array([0.0, 0.0, 1000.0]))
     array([0., 0., 1.])
     """
-    return REGISTRY["softmax"](a, axis=plain(axis))
+    return _SOFTMAX.run(frame(1), a, plain(axis))
 
 
 def log_softmax(a: Any, axis: Any = -1) -> Any:
@@ -88,4 +91,4 @@ def log_softmax(a: Any, axis: Any = -1) -> Any:
     >>> log_softmax(np.array([0.0, 1000.0]))
     array([-1000.,     0.])
     """
-    return REGISTRY["log_softmax"](a, axis=plain(axis))
+    return _LOG_SOFTMAX.run(frame(1), a, plain(axis))

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tensorviz.engine.op import REGISTRY, Op, expose
+from tensorviz.engine.op import REGISTRY, Op, expose, frame
 from tensorviz.ops import options
 from tensorviz.ops.samples import Examples, off_zero
 
@@ -68,7 +68,7 @@ def _real_if_close(a: Any, tol: float = 100) -> Any:  # noqa: ARG001 - NumPy's s
 
 @expose(numpy=[np.imag])
 def _imag(val: Any) -> Any:
-    return REGISTRY["imag"](val)
+    return REGISTRY["imag"].call.run(frame(1), val)
 
 
 @expose(numpy=[np.angle])
@@ -80,4 +80,4 @@ def _angle(z: Any, deg: bool = False) -> Any:
 @expose(numpy=[np.fix])
 def _fix(x: Any, out: Any = None) -> Any:
     options.settled(None, out, None)
-    return REGISTRY["trunc"](x)
+    return REGISTRY["trunc"].call.run(frame(1), x)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorviz.arguments import number
-from tensorviz.engine.op import REDUCTIONS, REGISTRY, Op, apply, expose
+from tensorviz.engine.op import REDUCTIONS, REGISTRY, Call, Op, expose, frame
 from tensorviz.errors import ShapeError
 from tensorviz.ops import options
 from tensorviz.ops.axes import Axis, count, divided, each, of_ufunc, over, plain, restored, spread
@@ -27,6 +27,7 @@ EMPTY: tuple[tuple[tuple[int, ...], Axis, bool], ...] = (((0,), None, False), ((
 
 
 _DOUBLE = np.dtype(float)
+_add_up: Any = np.add.reduce
 
 
 def _reduction_examples(rng: np.random.Generator) -> Examples:
@@ -41,13 +42,14 @@ class _Sum(Op):
     """The sum over some or all axes."""
 
     name, label, word, slots = "sum", "Σ", "repeats", ("a",)
-    vjps, exact = (spread,), staticmethod(lambda a: a.dtype.kind == "f")
+    expression = "_add_up(a, axis, None, None, keepdims)"
+    vjps, exact = (spread,), "a.ndim"
     formulas = ("g, repeated along the summed axes",)
     examples = staticmethod(_reduction_examples)
 
     @staticmethod
     def forward(a: Any, axis: Axis = None, keepdims: Any = False) -> Any:
-        return np.add.reduce(a, axis=axis, keepdims=keepdims)
+        return _add_up(a, axis, None, None, keepdims)
 
 
 def _divided(total: Any, n: Any) -> Any:
@@ -60,7 +62,7 @@ def _divided(total: Any, n: Any) -> Any:
 class _Mean(Op):
     """The mean over some or all axes."""
 
-    name, word, slots = "mean", "repeats", ("a",)
+    name, word, slots, exact = "mean", "repeats", ("a",), "a.ndim"
     vjps = (lambda g, a_shape, axis, keepdims: spread(divided(g, count(a_shape, axis) or 1), a_shape, axis, keepdims),)
     formulas = ("g / n, repeated along the averaged axes",)
     examples = staticmethod(_reduction_examples)
@@ -202,6 +204,10 @@ class _LogSumExp(Op):
     examples = staticmethod(_nonempty_examples)
 
 
+_SUM, _MEAN, _PROD, _LOGSUMEXP = (Call(REGISTRY[name], "axis", "keepdims") for name in ("sum", "mean", "prod", "logsumexp"))
+_VAR, _STD = (Call(REGISTRY[name], "axis", "ddof", "keepdims") for name in ("var", "std"))
+
+
 @expose(numpy=[np.sum], method="sum")
 def sum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
     """The sum over ``axis`` (int, tuple, or None for all). Its rule repeats the gradient along the summed axes. Further arguments as NumPy's.
@@ -211,7 +217,7 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: 
     """
     if dtype is not None or out is not None or initial is not None or where is not True:
         return options.reduced(sum, a, axis, dtype, out, keepdims, initial=initial, where=where, neutral=0, join=operator.add)
-    return apply(REGISTRY["sum"], (a,), {"axis": plain(axis), "keepdims": bool(keepdims)})
+    return _SUM.run(frame(1), a, axis if axis is None or type(axis) is int else plain(axis), bool(keepdims))
 
 
 @expose(numpy=[np.mean], method="mean")
@@ -223,7 +229,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
     """
     if dtype is not None or out is not None or where is not True:
         return options.mean(sum, a, plain(axis), dtype, out, keepdims, where)
-    return apply(REGISTRY["mean"], (a,), {"axis": plain(axis), "keepdims": bool(keepdims)})
+    return _MEAN.run(frame(1), a, axis if axis is None or type(axis) is int else plain(axis), bool(keepdims))
 
 
 @expose(numpy=[np.var], method="var")
@@ -246,7 +252,7 @@ def var(
     """
     if dtype is not None or out is not None or where is not True or mean is not None or correction is not None:
         return options.variance(sum, a, plain(axis), dtype, out, ddof, keepdims, where, mean, correction)
-    return REGISTRY["var"](a, axis=plain(axis), ddof=_ddof("var", ddof), keepdims=bool(keepdims))
+    return _VAR.run(frame(1), a, plain(axis), _ddof("var", ddof), bool(keepdims))
 
 
 @expose(numpy=[np.std], method="std")
@@ -269,7 +275,7 @@ def std(
     """
     if dtype is not None or out is not None or where is not True or mean is not None or correction is not None:
         return options.root(options.variance(sum, a, plain(axis), dtype, out, ddof, keepdims, where, mean, correction))
-    return REGISTRY["std"](a, axis=plain(axis), ddof=_ddof("std", ddof), keepdims=bool(keepdims))
+    return _STD.run(frame(1), a, plain(axis), _ddof("std", ddof), bool(keepdims))
 
 
 @expose(numpy=[np.prod], method="prod")
@@ -281,7 +287,7 @@ def prod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
     """
     if dtype is not None or out is not None or initial is not None or where is not True:
         return options.reduced(prod, a, axis, dtype, out, keepdims, initial=initial, where=where, neutral=1, join=operator.mul)
-    return REGISTRY["prod"](a, axis=over(a, axis), keepdims=bool(keepdims))
+    return _PROD.run(frame(1), a, over(a, axis), bool(keepdims))
 
 
 def logsumexp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -290,7 +296,7 @@ def logsumexp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     >>> logsumexp(np.array([[1000.0, 1000.0]]), axis=1)
     array([1000.69314718])
     """
-    return REGISTRY["logsumexp"](a, axis=over(a, axis), keepdims=bool(keepdims))
+    return _LOGSUMEXP.run(frame(1), a, over(a, axis), bool(keepdims))
 
 
 REDUCTIONS[np.add] = of_ufunc("add", sum)

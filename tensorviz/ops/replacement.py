@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorviz.arguments import number
-from tensorviz.engine.op import REGISTRY, Op, expose
+from tensorviz.engine.op import REGISTRY, Op, expose, frame
 from tensorviz.errors import DTypeError
 from tensorviz.ops.operands import as_array
 from tensorviz.ops.samples import Examples, distinct
@@ -79,7 +79,7 @@ def fmax(a: Any, b: Any) -> Any:
     >>> fmax(np.array([1.0, np.nan]), 2.0)
     array([2., 2.])
     """
-    return REGISTRY["fmax"](a, b)
+    return REGISTRY["fmax"].call.run(frame(1), a, b)
 
 
 def fmin(a: Any, b: Any) -> Any:
@@ -88,7 +88,7 @@ def fmin(a: Any, b: Any) -> Any:
     >>> fmin(np.array([1.0, np.nan]), 2.0)
     array([1., 2.])
     """
-    return REGISTRY["fmin"](a, b)
+    return REGISTRY["fmin"].call.run(frame(1), a, b)
 
 
 @expose(numpy=[np.nan_to_num])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.op import REGISTRY, Op, expose
+from tensorviz.engine.op import REGISTRY, Op, expose, frame
 from tensorviz.errors import OptionError
 from tensorviz.ops import options
 from tensorviz.ops.samples import Examples, distinct, off_zero
@@ -140,7 +140,7 @@ def maximum(a: Any, b: Any) -> Any:
     >>> maximum(np.array([1.0, 5.0]), 2.0)
     array([2., 5.])
     """
-    return REGISTRY["maximum"](a, b)
+    return REGISTRY["maximum"].call.run(frame(1), a, b)
 
 
 def minimum(a: Any, b: Any) -> Any:
@@ -149,7 +149,7 @@ def minimum(a: Any, b: Any) -> Any:
     >>> minimum(np.array([1.0, 5.0]), 2.0)
     array([1., 2.])
     """
-    return REGISTRY["minimum"](a, b)
+    return REGISTRY["minimum"].call.run(frame(1), a, b)
 
 
 @expose(numpy=[np.clip], method=["clip"])

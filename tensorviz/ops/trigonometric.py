@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.op import REGISTRY, Op
+from tensorviz.engine.op import REGISTRY, Op, frame
 from tensorviz.ops.samples import off_zero, pairs
 
 __all__ = ["arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cos", "cosh", "sin", "sinh", "tan", "tanh"]
@@ -163,7 +163,7 @@ def sin(a: Any) -> Any:
     >>> sin(np.array([0.0, np.pi / 2]))
     array([0., 1.])
     """
-    return REGISTRY["sin"](a)
+    return REGISTRY["sin"].call.run(frame(1), a)
 
 
 def cos(a: Any) -> Any:
@@ -172,7 +172,7 @@ def cos(a: Any) -> Any:
     >>> cos(np.array([0.0, np.pi]))
     array([ 1., -1.])
     """
-    return REGISTRY["cos"](a)
+    return REGISTRY["cos"].call.run(frame(1), a)
 
 
 def tan(a: Any) -> Any:
@@ -181,7 +181,7 @@ def tan(a: Any) -> Any:
     >>> tan(np.array([0.0, 1.0]))
     array([0.        , 1.55740772])
     """
-    return REGISTRY["tan"](a)
+    return REGISTRY["tan"].call.run(frame(1), a)
 
 
 def arcsin(a: Any) -> Any:
@@ -190,7 +190,7 @@ def arcsin(a: Any) -> Any:
     >>> arcsin(np.array([0.0, 1.0]))
     array([0.        , 1.57079633])
     """
-    return REGISTRY["arcsin"](a)
+    return REGISTRY["arcsin"].call.run(frame(1), a)
 
 
 def arccos(a: Any) -> Any:
@@ -199,7 +199,7 @@ def arccos(a: Any) -> Any:
     >>> arccos(np.array([1.0, 0.0]))
     array([0.        , 1.57079633])
     """
-    return REGISTRY["arccos"](a)
+    return REGISTRY["arccos"].call.run(frame(1), a)
 
 
 def arctan(a: Any) -> Any:
@@ -208,7 +208,7 @@ def arctan(a: Any) -> Any:
     >>> arctan(np.array([0.0, 1.0]))
     array([0.        , 0.78539816])
     """
-    return REGISTRY["arctan"](a)
+    return REGISTRY["arctan"].call.run(frame(1), a)
 
 
 def arctan2(a: Any, b: Any) -> Any:
@@ -217,7 +217,7 @@ def arctan2(a: Any, b: Any) -> Any:
     >>> arctan2(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
     array([0.        , 1.57079633])
     """
-    return REGISTRY["arctan2"](a, b)
+    return REGISTRY["arctan2"].call.run(frame(1), a, b)
 
 
 def sinh(a: Any) -> Any:
@@ -226,7 +226,7 @@ def sinh(a: Any) -> Any:
     >>> sinh(np.array([0.0, 1.0]))
     array([0.        , 1.17520119])
     """
-    return REGISTRY["sinh"](a)
+    return REGISTRY["sinh"].call.run(frame(1), a)
 
 
 def cosh(a: Any) -> Any:
@@ -235,7 +235,7 @@ def cosh(a: Any) -> Any:
     >>> cosh(np.array([0.0, 1.0]))
     array([1.        , 1.54308063])
     """
-    return REGISTRY["cosh"](a)
+    return REGISTRY["cosh"].call.run(frame(1), a)
 
 
 def tanh(a: Any) -> Any:
@@ -244,7 +244,7 @@ def tanh(a: Any) -> Any:
     >>> tanh(np.array([0.0, 1.0]))
     array([0.        , 0.76159416])
     """
-    return REGISTRY["tanh"](a)
+    return REGISTRY["tanh"].call.run(frame(1), a)
 
 
 def arcsinh(a: Any) -> Any:
@@ -253,7 +253,7 @@ def arcsinh(a: Any) -> Any:
     >>> arcsinh(np.array([0.0, 1.0]))
     array([0.        , 0.88137359])
     """
-    return REGISTRY["arcsinh"](a)
+    return REGISTRY["arcsinh"].call.run(frame(1), a)
 
 
 def arccosh(a: Any) -> Any:
@@ -262,7 +262,7 @@ def arccosh(a: Any) -> Any:
     >>> arccosh(np.array([1.0, 2.0]))
     array([0.       , 1.3169579])
     """
-    return REGISTRY["arccosh"](a)
+    return REGISTRY["arccosh"].call.run(frame(1), a)
 
 
 def arctanh(a: Any) -> Any:
@@ -271,4 +271,4 @@ def arctanh(a: Any) -> Any:
     >>> arctanh(np.array([0.0, 0.5]))
     array([0.        , 0.54930614])
     """
-    return REGISTRY["arctanh"](a)
+    return REGISTRY["arctanh"].call.run(frame(1), a)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.op import REGISTRY, Op, expose
+from tensorviz.engine.op import REGISTRY, Op, expose, frame
 from tensorviz.ops.samples import Examples
 
 __all__ = ["deg2rad", "logaddexp2", "rad2deg", "sinc"]
@@ -86,7 +86,7 @@ def deg2rad(a: Any) -> Any:
     >>> deg2rad(np.array([0.0, 180.0]))
     array([0.        , 3.14159265])
     """
-    return REGISTRY["deg2rad"](a)
+    return REGISTRY["deg2rad"].call.run(frame(1), a)
 
 
 def rad2deg(a: Any) -> Any:
@@ -95,7 +95,7 @@ def rad2deg(a: Any) -> Any:
     >>> rad2deg(np.array([0.0, np.pi]))
     array([  0., 180.])
     """
-    return REGISTRY["rad2deg"](a)
+    return REGISTRY["rad2deg"].call.run(frame(1), a)
 
 
 def logaddexp2(a: Any, b: Any) -> Any:
@@ -104,7 +104,7 @@ def logaddexp2(a: Any, b: Any) -> Any:
     >>> logaddexp2(np.array([3.0, 2000.0]), 3.0)
     array([   4., 2000.])
     """
-    return REGISTRY["logaddexp2"](a, b)
+    return REGISTRY["logaddexp2"].call.run(frame(1), a, b)
 
 
 @expose(numpy=[np.sinc])
@@ -114,4 +114,4 @@ def sinc(x: Any) -> Any:
     >>> sinc(np.array([0.0, 0.5]))
     array([1.        , 0.63661977])
     """
-    return REGISTRY["sinc"](x)
+    return REGISTRY["sinc"].call.run(frame(1), x)

@@ -1,0 +1,259 @@
+"""How an op is called: the form that nearly every call takes, written out for speed; all others go to :func:`apply`. Knows no particular op."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tensorviz.engine.graph import HUGE, NUMPY_1, OURS, constant
+from tensorviz.engine.mode import Place, current
+from tensorviz.engine.node import NO_PARAMS, fixed, new_uid
+from tensorviz.engine.refusals import FAILURES
+from tensorviz.engine.rules import NAME, least, parameters
+from tensorviz.engine.run import TENSORS, apply, blank_tensor, fits, tensor_class
+
+if TYPE_CHECKING:
+    from tensorviz.engine.op import Op
+
+frame = sys._getframe
+"""``frame(1)`` in a public function is the user's, or one of ours that the user has called."""
+
+
+class Call:
+    """An op with some of its parameters, to be run from a frame: ``call.run(frame(1), *operands, *parameters)``.
+
+    What runs is compiled when it is first used; an import has no time for that.
+    """
+
+    __slots__ = ("names", "op", "run")
+
+    def __init__(self, op: Op, *names: str) -> None:
+        self.op, self.names = op, names
+        self.run: Callable[..., Any] = self._first
+
+    def _first(self, *given: Any) -> Any:
+        self.run = function(self.op, self.names) if is_plain(self.op) else self._applied
+        return self.run(*given)
+
+    def _applied(self, _frame: Any, *given: Any) -> Any:
+        n = len(given) - len(self.names)
+        return apply(self.op, given[:n], dict(zip(self.names, given[n:], strict=True)))
+
+
+def is_plain(op: Op) -> bool:
+    """Whether the calls of an op can be written out: one or two operands, which it always has and has rules for."""
+    plan = op.plan
+    return plan.plain and not plan.extras and not op.foreign and op.joint is None and not op.variadic and least(op) == len(op.slots) < 3
+
+
+# ---- the text: `a` and `b` are the nodes of the operands, `x` and `y` their arrays -------------------------------
+
+_TENSOR = """
+    {node} = {given}.own
+    if {node} is None or ({node} := {node}.now) is None:
+        {node} = {given}
+"""
+_OPERAND = """
+    kind = type({given})
+    if kind is tensor or kind in tensors:
+        {node} = {given}.own
+        if {node} is None or ({node} := {node}.now) is None:
+            {node} = {given}
+    elif kind in plain:
+        {node} = None
+    else:
+        return {slow}
+"""
+_PLACE = """
+    mode = current()
+    place = mode.place
+    code = frame.f_code
+    while code is not place.code:
+        if ours[frame.f_globals.get("__name__")]:
+            frame = frame.f_back
+            if frame is None:
+                return {slow}
+            code = frame.f_code
+        else:
+            mode.place = place = Place(code, mode.scope)
+    if not mode.enabled:
+        return {slow}
+"""
+_RESULT = """
+    try:
+        {constants}
+        if not ({wanted}):
+            return {slow}
+        {arrays}
+        value = {result}
+    except failures:  # also of a Tensor whose array is in the user's hands, and which has no node therefore
+        return {slow}
+    kind = type(value)
+    if kind is scalar:
+        same = {same_number}
+    elif kind is array:
+        {without_axes}
+        dtype = value.dtype
+        if dtype is not double and dtype.kind != "f":
+            return {slow}
+        same = {same}
+    else:
+        return {slow}
+    made = blank()
+    made.plan = sure if same else plan
+    made.a = a
+    made.b = {b}
+    made.params = {params}
+    made.value = value
+    made.needs_grad = {used} = True
+    made.uid = new_uid()
+    made.place = place
+    made.lasti = frame.f_lasti
+    made.used = False
+    made.rare = made.total = made.own = None
+    return made
+"""
+
+
+def operator_function(op: Op, slow: Callable[[Any, Any], Any], *, reflected: bool) -> Callable[[Any, Any], Any]:
+    """A Python operator of two operands, the first of which is a Tensor."""
+    own, its = ("b", "a") if reflected else ("a", "b")
+    asked = "slow(self, other)"
+    text = [
+        "def _method(self, other):",
+        "    frame = getframe(1)",
+        _TENSOR.format(node=own, given="self"),
+        _OPERAND.format(node=its, given="other", slow=asked),
+        _PLACE.format(slow=asked),
+        _pair(op, asked, NO_NAMES, f"if {its} is None: {its} = {_constant('other', own)}"),
+    ]
+    return _compiled(op, text, "_method", slow=slow)
+
+
+NO_NAMES: tuple[str, ...] = ()
+
+
+def function(op: Op, names: tuple[str, ...] = NO_NAMES) -> Callable[..., Any]:
+    """``call(frame, *operands, *parameters)`` of an op."""
+    pair = len(op.slots) == 2
+    given = ("first", "second") if pair else ("first",)
+    params = ", ".join([f"{n!r}: {n}" for n in names])
+    slow = f"apply(op, ({', '.join(given)},), {{{params}}})"
+    text = [f"def _call(frame, {', '.join((*given, *names))}):"]
+    if pair:
+        text += [_OPERAND.format(node=node, given=name, slow=slow) for node, name in zip("ab", given, strict=True)]
+        made = f"if a is None: a = {_constant('first', 'b')}", f"elif b is None: b = {_constant('second', 'a')}"
+        text += [_PLACE.format(slow=slow), _pair(op, slow, names, "\n        ".join(made))]
+    else:
+        text += [f"    if type(first) is not tensor and type(first) not in tensors: return {slow}"]
+        text += [_TENSOR.format(node="a", given="first"), _PLACE.format(slow=slow), _alone(op, slow, names)]
+    return _compiled(op, text, "_call")
+
+
+def _constant(given: str, other: str) -> str:
+    """The expression for the node of an operand that is no Tensor."""
+    made = f"constant({given}, {other}.value)"
+    return made if NUMPY_1 else f"fixed({given}) if type({given}) is float or type({given}) is int else {made}"
+
+
+def _alone(op: Op, slow: str, names: tuple[str, ...]) -> str:
+    plan = op.plan
+    same, same_number = "False", "False"
+    if op.exact:
+        known = _written(op, op.exact)
+        same = f"value.size <= huge and x.size <= huge and x.dtype is dtype and {known}"
+        same_number = f"x.size <= huge and x.dtype is double and {known}"
+    elif plan.one_to_one:
+        same, same_number = "value.size <= huge and x.dtype is dtype", "type(x) is scalar"
+    elif plan.same_shape:
+        same, same_number = "value.size <= huge and x.shape == value.shape and x.dtype is dtype", "type(x) is scalar"
+    return _filled(op, slow, names, "", same, same_number, ("a",), "fits(plan, (a,), value)")
+
+
+def _pair(op: Op, slow: str, names: tuple[str, ...], constants: str) -> str:
+    plan = op.plan
+    same, same_number = "False", "False"
+    if plan.same_shape:
+        one = "{0}.shape == value.shape and {0}.dtype is dtype"
+        both = "x.shape == y.shape and x.dtype is dtype and y.dtype is dtype"  # as one of them has the result's shape
+        same = f"({both} if a.needs_grad and b.needs_grad else {one.format('x')} if a.needs_grad else {one.format('y')}) and value.size <= huge"
+        same_number = "(type(x) is scalar or not a.needs_grad) and (type(y) is scalar or not b.needs_grad)"
+    if op.exact:
+        needed = [f"(not {n}.needs_grad or ({v}.size <= huge and {v}.dtype is {{}}))" for n, v in (("a", "x"), ("b", "y"))]
+        fit = f"{_written(op, op.exact)} and {' and '.join(needed)}"
+        same = f"value.size <= huge and {fit.format('dtype', 'dtype')} or {same}"
+        same_number = f"({same_number}) or ({fit.format('double', 'double')})"
+    return _filled(op, slow, names, constants, same, same_number, ("a", "b"), "fits(plan, (a, b), value)")
+
+
+def _filled(op: Op, slow: str, names: tuple[str, ...], constants: str, same: str, same_number: str, nodes: tuple[str, ...], asked: str) -> str:
+    values = dict(zip(nodes, "xy", strict=False))
+    params = ", ".join([f"{n!r}: {n}" for n in names])
+    return _RESULT.format(
+        slow=slow,
+        constants=constants or "pass",
+        wanted=" or ".join([f"{n}.needs_grad" for n in nodes]),
+        arrays="; ".join([f"{v} = {n}.value" for n, v in values.items()]),
+        result=_forward(op, names, list(values.values())),
+        without_axes="pass" if op.expression or isinstance(op.run, np.ufunc) else "if not value.ndim: value = value[()]",
+        same=asked if NUMPY_1 else same,
+        same_number=asked if NUMPY_1 else same_number,
+        b=nodes[1] if len(nodes) > 1 else "None",
+        params=f"{{{params}}}" if names else "NO_PARAMS",
+        used=" = ".join([f"{n}.used" for n in nodes]),
+    )
+
+
+def _forward(op: Op, names: tuple[str, ...], arrays: list[str]) -> str:
+    """The expression for the result."""
+    if op.expression and not set(parameters(op.run)).difference(op.slots, names).intersection(re.findall(NAME, op.expression)):
+        return _written(op, op.expression)
+    return f"forward({', '.join([*arrays, *[f'{n}={n}' for n in names]])})"
+
+
+def _written(op: Op, expression: str) -> str:
+    """An expression in the names of an op's slots, in those of the arrays here."""
+    arrays = dict(zip(op.slots, "xy", strict=False))
+    return re.sub(NAME, lambda m: arrays.get(m[0], m[0]), expression)
+
+
+_PLAIN = frozenset([float, int, np.ndarray, bool, np.float64])
+"""What an operand may be beside a Tensor."""
+
+
+def _compiled(op: Op, text: list[str], name: str, **further: Any) -> Callable[..., Any]:
+    theirs = vars(sys.modules[type(op).__module__])
+    names: dict[str, Any] = {
+        **{name: theirs[name] for name in re.findall(NAME, op.expression) if name in theirs},
+        "__name__": __name__,
+        "op": op,
+        "forward": op.run,
+        "plan": op.plan,
+        "sure": op.plan.sure,
+        "apply": apply,
+        "fits": fits,
+        "huge": HUGE,
+        "tensor": tensor_class(),
+        "tensors": TENSORS,
+        "plain": _PLAIN,
+        "blank": blank_tensor(),
+        "failures": (*FAILURES, AttributeError),
+        "constant": constant,
+        "fixed": fixed,
+        "current": current,
+        "Place": Place,
+        "ours": OURS,
+        "new_uid": new_uid,
+        "getframe": frame,
+        "NO_PARAMS": NO_PARAMS,
+        "scalar": np.float64,
+        "array": np.ndarray,
+        "double": np.dtype(np.float64),
+        **further,
+    }
+    exec(compile("\n".join(text), f"<call of {op.name}>", "exec"), names)  # noqa: S102 - text made from the lines above and an op's own names alone
+    return names[name]  # type: ignore[no-any-return]
