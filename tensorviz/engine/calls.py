@@ -141,9 +141,9 @@ def function(op: Op, names: tuple[str, ...] = NO_NAMES) -> Callable[..., Any]:
     """``call(frame, *operands, *parameters)`` of an op."""
     pair = len(op.slots) == 2
     given = ("first", "second") if pair else ("first",)
-    params = ", ".join([f"{n!r}: {n}" for n in names])
+    params = ", ".join([f"{n!r}: {_own(n)}" for n in names])
     slow = f"apply(op, ({', '.join(given)},), {{{params}}})"
-    text = [f"def _call(frame, {', '.join((*given, *names))}):"]
+    text = [f"def _call(frame, {', '.join((*given, *[_own(n) for n in names]))}):"]
     if pair:
         text += [_OPERAND.format(node=node, given=name, slow=slow) for node, name in zip("ab", given, strict=True)]
         made = f"if a is None: a = {_constant('first', 'b')}", f"elif b is None: b = {_constant('second', 'a')}"
@@ -192,7 +192,7 @@ def _pair(op: Op, slow: str, names: tuple[str, ...], constants: str) -> str:
 
 def _filled(op: Op, slow: str, names: tuple[str, ...], constants: str, same: str, same_number: str, nodes: tuple[str, ...], asked: str) -> str:
     values = dict(zip(nodes, "xy", strict=False))
-    params = ", ".join([f"{n!r}: {n}" for n in names])
+    params = ", ".join([f"{n!r}: {_own(n)}" for n in names])
     return _RESULT.format(
         slow=slow,
         constants=constants or "pass",
@@ -212,13 +212,18 @@ def _forward(op: Op, names: tuple[str, ...], arrays: list[str]) -> str:
     """The expression for the result."""
     if op.expression and not set(parameters(op.run)).difference(op.slots, names).intersection(re.findall(NAME, op.expression)):
         return _written(op, op.expression)
-    return f"forward({', '.join([*arrays, *[f'{n}={n}' for n in names]])})"
+    return f"forward({', '.join([*arrays, *[f'{n}={_own(n)}' for n in names]])})"
+
+
+def _own(name: str) -> str:
+    """A parameter in the text, where a name like ``mode`` stands for something else."""
+    return f"its_{name}"
 
 
 def _written(op: Op, expression: str) -> str:
-    """An expression in the names of an op's slots, in those of the arrays here."""
-    arrays = dict(zip(op.slots, "xy", strict=False))
-    return re.sub(NAME, lambda m: arrays.get(m[0], m[0]), expression)
+    """An expression in the names of an op's slots and parameters, in those that they have here."""
+    here = {name: _own(name) for name in parameters(op.run)} | dict(zip(op.slots, "xy", strict=False))
+    return re.sub(NAME, lambda m: here.get(m[0], m[0]), expression)
 
 
 _PLAIN = frozenset([float, int, np.ndarray, bool, np.float64])

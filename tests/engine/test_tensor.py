@@ -25,6 +25,12 @@ def test_a_tensor_copies_its_data_and_keeps_float_dtypes():
     assert tv.tensor(t).tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("given", [(), (1.0,), ([1.0, 2.0],)])
+def test_calling_the_class_is_refused_and_says_what_makes_a_tensor(given):
+    with pytest.raises(DTypeError, match=r"make one with tv\.tensor\(data"):
+        tv.Tensor(*given)
+
+
 def test_a_tensor_describes_itself_as_an_array_does():
     t = tv.tensor(np.zeros((2, 3)), requires_grad=True, name="W")
     assert (t.shape, t.ndim, t.size, t.name, t.is_leaf, t.requires_grad, len(t)) == ((2, 3), 2, 6, "W", True, True, 2)

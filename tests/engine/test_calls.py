@@ -1,0 +1,116 @@
+"""How an op is called: what is written out for speed does the same as what is said once for all ops."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import tensorviz as tv
+from tensorviz.engine import calls
+from tensorviz.engine.calls import Call, is_plain
+from tensorviz.engine.node import Node
+from tensorviz.engine.op import REGISTRY, Op
+from tensorviz.engine.run import apply
+
+PLAIN = [op for op in REGISTRY.values() if is_plain(op) and type(op).__module__.startswith("tensorviz.ops.")]
+SHAPES = [((), ()), ((3,), ()), ((1,), (4,)), ((2, 3), (2, 3)), ((2, 1), (1, 3)), ((2, 1, 2), (1, 2, 2)), ((0, 2), (2,)), ((1,), ())]
+
+
+def examples_of(op: Op) -> list[tuple[tuple[object, ...], dict[str, object]]]:
+    rng = np.random.default_rng(0)
+    if op.examples is not None:
+        return [(tuple(operands), dict(params)) for operands, params in op.examples(rng)]
+    return [(tuple(rng.uniform(0.5, 0.9, shape) for shape in shapes[: len(op.slots)]), {}) for shapes in SHAPES]
+
+
+def leaves(operands, dtype) -> list[tv.Tensor]:
+    return [tv.tensor(x, dtype=dtype if np.asarray(x).dtype.kind == "f" else None, requires_grad=np.asarray(x).dtype.kind == "f") for x in operands]
+
+
+def told(y: tv.Tensor) -> tuple[object, ...]:
+    """All that a node says, but for its number and its line."""
+    node: Node = y._current()
+    value = node.value
+    return type(value), value.dtype, value.shape, value.tobytes(), node.plan, node.params, node.needs_grad, node.scope, len(node.inputs)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("op", PLAIN, ids=lambda op: op.name)
+def test_a_call_that_is_written_out_makes_the_same_node(op, dtype):
+    for operands, params in examples_of(op):
+        with tv.scope("here"), np.errstate(all="ignore"):
+            given = leaves(operands, dtype)
+            assert told(Call(op, *params).run(sys._getframe(0), *given, *params.values())) == told(apply(op, given, params))
+
+
+@pytest.mark.parametrize("other", [2.0, 3, True, np.float64(0.5), np.array([1.0, 2.0]), np.array(2.0), np.array([[1], [2]])], ids=repr)
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "pow", "maximum"])
+def test_what_is_no_tensor_becomes_a_constant_on_either_side(name, other):
+    op, x = REGISTRY[name], tv.tensor([0.5, 1.5], requires_grad=True)
+    for given in ((x, other), (other, x)):
+        y = op(*given)
+        assert told(y) == told(apply(op, given, {}))
+        kept = y.inputs[0 if given[1] is x else 1].value
+        assert type(kept) is (type(other) if np.ndim(other) or not isinstance(other, np.ndarray) else np.float64)
+        assert np.array_equal(kept, other)
+
+
+def test_an_operand_that_fits_nowise_is_told_of_as_ever():
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    for other, kind in (("a", TypeError), (1j, TypeError), (np.ones(3), ValueError), ([1.0, 2.0, 3.0], ValueError)):
+        with pytest.raises(kind, match="mul"):
+            x * other
+
+
+def test_a_call_of_ours_is_told_of_at_the_users_line():
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    made = [np.exp(x), np.sum(x), tv.relu(x), x.sum(), x @ x, -x, np.swapaxes(x * x[:, None], 0, 1), np.linalg.norm(x)]
+    for y in made:
+        assert y.code is sys._getframe(0).f_code
+
+
+def test_a_module_of_ours_in_between_is_not_the_users():
+    layer = tv.nn.Linear(2, 3)
+    y = layer(tv.tensor([[1.0, 2.0]]))
+    assert y._current().code is sys._getframe(0).f_code
+
+
+def test_a_parameter_takes_the_quick_way(monkeypatch):
+    w, x = tv.nn.Parameter([[1.0], [2.0]]), tv.tensor([[1.0, 2.0]], requires_grad=True)
+    x @ w  # from here on it is written out, and this function is known
+
+    def refused(*_):
+        raise AssertionError("not the quick way")
+
+    for name in ("_current", "_settle"):
+        monkeypatch.setattr(tv.Tensor, name, refused)
+    assert (x @ w).value.item() == 5.0
+
+
+class _Counted(Op):
+    """Twice."""
+
+    name, word, slots, elementwise = "counted_calls", "scales", ("a",), True
+    vjps = ("g * 2",)
+    seen: list[int] = []  # noqa: RUF012 - what the test looks at
+
+    @staticmethod
+    def forward(a):
+        _Counted.seen.append(1)
+        return a * 2
+
+
+def test_forward_runs_once():
+    x = tv.tensor([1.0], requires_grad=True)
+    for _ in range(3):
+        REGISTRY["counted_calls"](x)
+    assert len(_Counted.seen) == 3
+
+
+def test_calls_are_compiled_when_they_are_used():
+    call = Call(REGISTRY["cosh"])
+    assert call.run == call._first
+    call.run(calls.frame(0), tv.tensor(1.0, requires_grad=True))
+    assert call.run.__code__.co_filename == "<call of cosh>"
