@@ -95,6 +95,10 @@ class NoRuleError(TensorvizError, TypeError):
     """A NumPy function that has no rule."""
 
 
+class ReadOnlyError(RuleError, ValueError):
+    """A function of a custom op that writes into an array which it was given."""
+
+
 class OpDefinitionError(TensorvizError, TypeError):
     """An op class that is incomplete, refused when it is defined."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tensorviz.errors import RecordError
+from tensorviz.errors import OptionTypeError, RecordError
 
 if TYPE_CHECKING:
     from tensorviz.checks.alongside import Alongside, Update
@@ -370,6 +370,8 @@ class Trace:
         >>> [n.op for n in trace.named("o")], trace.node("o").op
         (['add', 'mul'], 'mul')
         """
+        if not isinstance(name, str):
+            raise OptionTypeError(f"named: takes a name, got {type(name).__name__}; node() also takes a Tensor or an id")
         return tuple(self.nodes[i] for i in self._index[0].get(name, ()))
 
     def _listed(self, name: str) -> str:

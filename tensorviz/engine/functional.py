@@ -60,6 +60,9 @@ class _Run:
         if len(set(self.argnums)) < len(self.argnums):
             raise IndexingError(f"{what}: argnums={tuple(argnums)} names an argument twice")
         self.given = [args[n] for n in self.argnums]
+        for n, argument in zip(self.argnums, self.given, strict=True):
+            if argument is None:
+                raise DTypeError(f"{what}: argument {n} is None; expected the array of floats at which to take the derivative")
         self.outer = is_grad_enabled()
         self.enclosing = {n for variables in _active.variables for n in variables}
         self.inputs = list(trees.leaves(self.given))

@@ -16,7 +16,7 @@ from tensorviz.engine.node import UNSETTLED, Changed, Node, new_uid, set_blank, 
 from tensorviz.engine.own import Own
 from tensorviz.engine.run import METHODS, apply, set_tensor_class
 from tensorviz.engine.threads import lock
-from tensorviz.errors import ConversionError, DTypeError, InPlaceError, ShapeError
+from tensorviz.errors import ConversionError, DTypeError, InPlaceError, OptionTypeError, ShapeError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -305,7 +305,12 @@ class Tensor(Node, metaclass=_Made):
         """The only element as a Python number, or the one at an index, as NumPy's ``item`` takes it."""
         value = self._current().value
         if index:
-            return np.asarray(value).item(*index)  # type: ignore[no-any-return]
+            try:
+                return np.asarray(value).item(*index)  # type: ignore[no-any-return]
+            except TypeError:
+                raise OptionTypeError(
+                    f"item() takes one whole number, or one per axis of shape {value.shape}, got {', '.join(map(shown, index))}"
+                ) from None
         if value.size != 1:
             raise ShapeError(
                 f"item() needs exactly one element, {self._what()} has shape {value.shape}; use tolist(), or reduce it first, e.g. with sum()"

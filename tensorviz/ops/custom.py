@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from tensorviz.engine.node import Node, new_uid
 from tensorviz.engine.op import REGISTRY, Op, register
 from tensorviz.engine.tensor import Tensor, tensor
 from tensorviz.engine.unbroadcast import can_grow
-from tensorviz.errors import OpDefinitionError, RuleError
+from tensorviz.errors import OpDefinitionError, ReadOnlyError, RuleError
 
 __all__ = ["custom_op"]
 
@@ -124,7 +124,7 @@ def _as_result(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(*operands: Any, **params: Any) -> Any:
         try:
-            result = forward(*map(_read_only, operands), **params)
+            result = _called(f"the forward function of the custom op {name!r}", forward, [*map(_read_only, operands)], params)
         except Exception as error:
             shapes = ", ".join(str(np.shape(x)) for x in operands)
             frame = user_frame(1)
@@ -151,6 +151,25 @@ def _as_result(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def _called(what: str, f: Callable[..., Any], given: Sequence[Any], params: Mapping[str, Any]) -> Any:
+    """What the user's function returns; what it must not do with its arguments is said in words, and not in NumPy's."""
+    try:
+        return f(*given, **params)
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise ReadOnlyError(
+            f"{what} writes into an array that it was given, which is read-only, since other nodes and the record hold it, too; write into a copy of it"
+        ) from error
+    except TypeError as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:  # raised inside, and no matter of the call
+            raise
+        named = "".join(f", {key}=" for key in params)
+        raise OpDefinitionError(
+            f"{what} was called with {len(given)} array{'' if len(given) == 1 else 's'}{named}, and that fails: {error}"
+        ) from error
+
+
 def _read_only(x: Any) -> Any:
     """An array as the user's functions get it: other nodes and the record hold the same one, so whoever writes into it must fail."""
     if isinstance(x, np.ndarray):
@@ -161,7 +180,8 @@ def _read_only(x: Any) -> Any:
 
 def _pull(op: Op, vjp: Callable[..., Any]) -> Callable[[Node, Any], tuple[Any, ...]]:
     def pull(node: Node, g: Any) -> tuple[Any, ...]:
-        return _shares(op, node, vjp(_read_only(g), *(_read_only(n.value) for n in node.inputs), **node.params))
+        given = [_read_only(g), *(_read_only(n.value) for n in node.inputs)]
+        return _shares(op, node, _called(f"the backward rule of {op.name}", vjp, given, node.params))
 
     return pull
 
@@ -177,6 +197,10 @@ def _pull_recorded(op: Op, vjp: Callable[..., Any]) -> Callable[[Node, Any, Call
 def _shares(op: Op, node: Node, returned: Any) -> tuple[Any, ...]:
     """What the user's rule returned, one share per slot, or the error that says what is wrong with it."""
     count = len(node.inputs)
+    if returned is None:
+        raise RuleError(
+            f"the backward rule of {op.name} returned None, expected a tuple with one gradient (or None) per operand; does it lack a return?"
+        )
     if not isinstance(returned, (tuple, list)):
         if count > 1:
             raise RuleError(

@@ -68,7 +68,12 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     [1.0, 4.0]
     """
     given = {"offset": offset, "axis1": axis1, "axis2": axis2}
-    return view(REGISTRY["diagonal"], a, {k: index(k, v) for k, v in given.items() if v != {"offset": 0, "axis1": 0, "axis2": 1}[k]}, None)
+    return view(
+        REGISTRY["diagonal"],
+        a,
+        {k: index(k, v) for k, v in given.items() if type(v) is not int or v != {"offset": 0, "axis1": 0, "axis2": 1}[k]},
+        None,
+    )
 
 
 class Diag(Op):
@@ -140,7 +145,9 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     if out is not None or dtype is not None:
         raise DTypeError("trace on a Tensor takes no out= and no dtype=; use the result, or astype")
     given = {"offset": offset, "axis1": axis1, "axis2": axis2}
-    return apply(REGISTRY["trace"], (a,), {k: index(k, v) for k, v in given.items() if v != {"offset": 0, "axis1": 0, "axis2": 1}[k]})
+    return apply(
+        REGISTRY["trace"], (a,), {k: index(k, v) for k, v in given.items() if type(v) is not int or v != {"offset": 0, "axis1": 0, "axis2": 1}[k]}
+    )
 
 
 class Tril(Op):

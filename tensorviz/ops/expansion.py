@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import shown
 from tensorviz.engine.aliases import view
+from tensorviz.engine.graph import numbers
 from tensorviz.engine.op import REGISTRY, Op, apply, expose
 from tensorviz.errors import AxisError, DTypeError, ShapeError
 from tensorviz.ops.indexing import index_add
@@ -56,7 +58,13 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:  # noq
     >>> [a.shape for a in broadcast_arrays(np.ones((2, 1)), np.ones(3))]
     [(2, 3), (2, 3)]
     """
-    shape = np.broadcast_shapes(*[np.shape(a) for a in args])
+    shapes = [as_array(a).shape for a in args]
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeError(
+            f"broadcast_arrays: shapes {', '.join(map(str, shapes))} have no common shape; aligned from the right, sizes must be equal or 1"
+        ) from None
     return tuple([a if np.shape(a) == shape else broadcast_to(a, shape) for a in args])
 
 
@@ -89,12 +97,20 @@ def linspace(
         raise ShapeError(f"linspace: the number of samples must not be negative, got {num}")
     if retstep:
         raise DTypeError("linspace on a Tensor takes no retstep=; the step is (stop - start) / (num - 1)")
+    start, stop = _end("start", start), _end("stop", stop)
     parts = max(num - 1 if endpoint else num, 1)
     kind = np.result_type(*(getattr(x, "dtype", x) for x in (start, stop)), 0.0)
     t = np.expand_dims(np.arange(num, dtype=kind) / parts, tuple(range(1, 1 + max(np.ndim(start), np.ndim(stop)))))
     found = start * (1 - t) + stop * t
     found = found if axis == 0 else np.moveaxis(found, 0, axis)
     return found if dtype is None else found.astype(dtype)
+
+
+def _end(name: str, x: Any) -> Any:
+    found = x if isinstance(getattr(x, "dtype", None), np.dtype) else numbers(x, f"linspace: {name}")
+    if found.dtype.kind not in "fiub":
+        raise DTypeError(f"linspace: {name} must be a number, or an array of numbers, got {shown(x)}")
+    return found
 
 
 class Pad(Op):

@@ -146,7 +146,7 @@ def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     [1.0, 2.0, 3.0]
     """
     operands = [atleast_1d(x) for x in _operands("hstack", tup)]
-    return concatenate(operands, 0 if operands[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+    return concatenate(operands, 0 if not operands or operands[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 @expose(numpy=[np.dstack])
@@ -213,7 +213,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """
     ary = as_array(ary)
     size = _size(ary, axis)
-    if np.ndim(indices_or_sections) == 0:
+    if not isinstance(indices_or_sections, (list, tuple)) and np.ndim(indices_or_sections) == 0:
         count = index("the number of parts", indices_or_sections)
         if count <= 0:
             raise ShapeError(f"array_split: the number of parts must be positive, got {count}")

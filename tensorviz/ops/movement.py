@@ -239,13 +239,13 @@ class Copy(Op):
 
 
 @expose(numpy=[np.copy])
-def copy(a: Any, order: str = "K", subok: bool = False) -> Any:  # noqa: ARG001 - NumPy's signature
+def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:  # noqa: ARG001 - NumPy's signature
     """``a`` as a result of its own, which in-place ops may change without touching ``a``. Rule: the gradient.
 
     >>> copy([1.0, 2.0]).tolist()
     [1.0, 2.0]
     """
-    if order not in ("C", "F", "A", "K"):
+    if not isinstance(order, str) or order not in ("C", "F", "A", "K"):
         raise DTypeError(f"copy: order is 'C', 'F', 'A' or 'K', got {order!r}")
     return apply(REGISTRY["copy"], (a,), {} if order == "K" else {"order": order})
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.engine.graph import numbers
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError
 from tensorviz.ops.conversion import astype
@@ -26,7 +27,7 @@ def settled(second: Any, out: Any, keepdims: Any) -> tuple[Any, Any]:
 
 def mask(where: Any) -> Any:
     """The values of ``where=``, which must be truth values."""
-    found = np.asarray(where.numpy() if isinstance(where, Tensor) else where)
+    found = where.numpy() if isinstance(where, Tensor) else numbers(where, f"{asked()}: where")
     if found.dtype != bool:
         raise DTypeError(f"{asked()}: where holds True or False for each element, got dtype {found.dtype}")
     return found

@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.errors import ShapeError
+from tensorviz.ops.operands import as_array
 from tensorviz.ops.samples import Examples, distinct
 from tensorviz.ops.windows import Sizes, check_fit, cut, put_back, sizes
 
@@ -90,7 +91,7 @@ class _AvgPool2d(Op):
 
 
 def _how(name: str, x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any) -> dict[str, Sizes]:
-    shape = np.shape(x)
+    shape = as_array(x).shape
     if len(shape) != 4:
         raise ShapeError(f"{name}: expected x of shape (batch, channels, height, width), got {shape}; add axes with np.expand_dims")
     kernel = sizes(name, "kernel_size", kernel_size, 2, 1)

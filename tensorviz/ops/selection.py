@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import shown
 from tensorviz.engine.op import REGISTRY, Op, expose, frame
-from tensorviz.errors import OptionError
+from tensorviz.errors import OptionError, ShapeError
 from tensorviz.ops import options
 from tensorviz.ops.samples import Examples, distinct, off_zero
 
@@ -130,6 +131,10 @@ def where(condition: Any, a: Any = _LEFT_OUT, b: Any = _LEFT_OUT) -> Any:
     if a is _LEFT_OUT or b is _LEFT_OUT:
         if a is not b:
             raise OptionError("where: give both a and b, to choose from, or neither, for the positions where the condition holds")
+        if not np.shape(condition):
+            raise ShapeError(
+                f"where: a condition alone gives the positions at which it holds, so it needs an axis, got {shown(condition)}; or give a and b, too"
+            )
         return np.nonzero(condition)
     return REGISTRY["where"](condition, a, b)
 
@@ -174,7 +179,7 @@ def _bound(a: Any, bound: Any, side: int) -> Any:
     if bound is not None:
         return bound
     kind = getattr(a, "dtype", None) or np.asarray(a).dtype
-    if kind.kind == "f":
+    if kind.kind not in "iu":
         return side * np.inf
     ends = np.iinfo(kind)
     return int(ends.min if side < 0 else ends.max)

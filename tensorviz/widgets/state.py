@@ -35,7 +35,7 @@ def valid(name: str, value: Any, trace: Trace) -> Any:
     match name:
         case "step":
             last = max(0, len(trace.steps) - 1)
-            if isinstance(value, bool) or not hasattr(value, "__index__") or not 0 <= value.__index__() <= last:
+            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 0 <= value <= last:
                 raise OptionError(f"step must be an integer from 0 to {last} (a position in trace.steps), not {value!r}")
             return int(value)
         case "playing" | "presentation":

@@ -251,3 +251,25 @@ def test_a_custom_rule_is_told_in_a_whole_sentence():
     trace = (y * y).sum().backward()
     said = next(s.caption for s in trace.steps if s.kind == "pull" and trace.nodes[s.node].op == "double")
     assert said == "The rule of y runs: double applies its own rule; a share goes to x."
+
+
+def test_a_function_that_writes_into_its_arguments_is_told_what_to_do():
+    op = tv.custom_op("halved", lambda a: a * 2.0, lambda g, a: (np.multiply(g, 2.0, out=g),))
+    with pytest.raises(RuntimeError, match=r"^the backward rule of halved writes into an array that it was given, .*; write into a copy of it"):
+        op(leaf([1.0])).sum().backward()
+    with pytest.raises(ValueError, match=r"^the forward function of the custom op 'doubled' writes into an array"):
+        tv.custom_op("doubled", writes, lambda g, a: (g,))(leaf([1.0]))
+
+
+def test_a_function_that_cannot_be_called_with_its_operands_is_named_with_what_it_got():
+    op = tv.custom_op("short", lambda a: a * 2.0, lambda g: (g,))
+    with pytest.raises(TypeError, match=r"the backward rule of short was called with 2 arrays, and that fails: .*takes 1 positional argument but 2"):
+        op(leaf([1.0])).sum().backward()
+    with pytest.raises(TypeError, match=r"the forward function of the custom op 'short' was called with 1 array, p=, and that fails: .*'p'"):
+        op(leaf([1.0]), p=3)
+
+
+def test_a_rule_without_a_return_is_asked_for_one():
+    op = tv.custom_op("mute", lambda a: a * 2.0, lambda g, a: None)
+    with pytest.raises(RuntimeError, match=r"the backward rule of mute returned None, expected a tuple .*; does it lack a return\?"):
+        op(leaf([1.0])).sum().backward()

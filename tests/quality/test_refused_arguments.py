@@ -132,6 +132,26 @@ def test_an_operand_is_refused_by_op_and_slot(call: Callable[[], Any], kind: typ
     told(call, kind, text)
 
 
+@raises(
+    [
+        (lambda: tv.linspace(x(), "abc"), DTypeError, "linspace: stop must be a number, or an array of numbers, got 'abc'"),
+        (lambda: tv.linspace(x(), [[1], [2, 3]]), DTypeError, "linspace: stop "),
+        (lambda: tv.broadcast_arrays(x(), np.ones(3)), ShapeError, r"broadcast_arrays: shapes \(2,\), \(3,\) have no common shape"),
+        (lambda: tv.where(3), ShapeError, "where: a condition alone gives .* needs an axis, got 3"),
+        (lambda: tv.clip("abc", 0), DTypeError, "clip"),
+        (lambda: tv.copy(x(), np.zeros(0)), DTypeError, "copy: order is 'C', 'F', 'A' or 'K', got"),
+        (lambda: tv.hstack(np.zeros(0)), ShapeError, "concatenate"),
+        (lambda: tv.array_split(x(), [[1, 2], [3]]), DTypeError, "array_split: a position must be a whole number"),
+        (lambda: tv.avg_pool2d([[1, 2], [3]], 2), DTypeError, "avg_pool2d"),
+        (lambda: x().sum(where=[[True], [True, False]]), DTypeError, "sum: where"),
+        (lambda: x().item(None), OptionTypeError, r"item\(\) takes one whole number, or one per axis of shape \(2,\), got None"),
+        (lambda: tv.grad(lambda a: a * a)(None), DTypeError, "grad: argument 0 is None; expected the array of floats"),
+    ]
+)
+def test_what_is_no_number_or_fits_nowise_is_refused_in_our_words(call: Callable[[], Any], kind: type[Exception], text: str) -> None:
+    told(call, kind, text)
+
+
 def test_nothing_equals_none_or_a_string() -> None:
     assert (x() == None) is False  # noqa: E711 - that is what is tested
     assert (x() != "a") is True
@@ -393,6 +413,7 @@ def breaks(*kinds: Any, **options: Any) -> Callable[[], None]:
         (lambda: tv.error_curve(squares(), "x", index="a"), OptionTypeError, "error_curve: index must be a whole number, got 'a'"),  # type: ignore[arg-type]
         (lambda: tv.error_curve(squares(), "x", h="a"), DTypeError, "error_curve: h holds positive numbers, got 'a'"),
         (lambda: tv.error_curve(squares(), "x", h=[]), tv.errors.CheckError, r"h holds positive numbers, at least one, got \[\]"),
+        (lambda: squares().named({}), OptionTypeError, r"named: takes a name, got dict; node\(\) also takes"),  # type: ignore[arg-type]
         (lambda: squares().to_svg(3), DTypeError, "to_svg: path must be the name of a file, got 3"),  # type: ignore[arg-type]
         (
             lambda: squares().to_svg(palette="sepia"),

@@ -190,7 +190,7 @@ class Embedded:
             except self._wasmtime.WasmtimeError as error:
                 raise LayoutError(f"the embedded Graphviz did not start ({error})") from error
             store.set_epoch_deadline(1)
-            timer = threading.Timer(timeout, self._engine.increment_epoch)
+            timer = threading.Timer(min(timeout, threading.TIMEOUT_MAX / 2), self._engine.increment_epoch)
             timer.daemon = True
             timer.start()
             try:
