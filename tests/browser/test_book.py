@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
 from browser.book import Watch, wait_until
 
@@ -11,7 +12,7 @@ from browser.book import Watch, wait_until
 def test_a_notebook_runs_and_survives_a_crash_and_a_restart_of_its_kernel(open_notebook, app):
     book = open_notebook(["x = 20 + 1", "x * 2"], app=app)
     book.run_all()
-    assert book.output(1).inner_text().strip() == "42"
+    expect(book.output(1)).to_have_text("42")
     book.crash_kernel()
     assert book.python("print('x' in globals())") == "False"
     book.restart_kernel()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from browser.book import wait_until
 from tensorviz.site.build import build_site
 from tensorviz.site.course import read_course
 
@@ -56,6 +57,9 @@ def test_a_stepper_starts_when_it_is_near_and_little_moves_when_it_does(site, op
     last.scroll_into_view_if_needed()
     button.wait_for()
     page.wait_for_function("[...document.querySelectorAll('iframe.tensorviz-frame')].at(-1).style.height")
+    inside = last.content_frame.get_by_role("region", name="Backward pass debugger").first
+    # read together until they agree: the stepper may still grow, and the frame follows
+    wait_until(lambda: abs(last.bounding_box()["height"] - inside.bounding_box()["height"]) <= 3, "a frame of the stepper's height", 45)
     after = last.bounding_box()
     assert before is not None and after is not None
     assert abs(after["height"] - before["height"]) <= most

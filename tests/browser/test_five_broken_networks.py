@@ -34,7 +34,7 @@ def test_each_network_shows_what_is_wrong_with_it(open_notebook):
         expect(panel).to_contain_text(kind)
         expect(panel).to_contain_text(words)
         expect(panel).to_contain_text("Do:")
-        assert stepper.locator(f'.tv-flag[data-kind="finding"], .tv-flag[data-kind="{kind}"]').count() > 0, kind
+        expect(stepper.locator(f'.tv-flag[data-kind="finding"], .tv-flag[data-kind="{kind}"]').first).to_be_attached()
 
     cell = book.find_cell("blamed = wrong.nodes[report.blame]")
     book.cell(cell)

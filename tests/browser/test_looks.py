@@ -86,7 +86,7 @@ def test_nothing_covers_the_buttons_over_the_picture(show):
 def test_the_scopes_of_a_network_stand_in_a_row_without_the_numbers_that_they_use(show):
     stepper = show(scenes.network(), step=100)
     whole = stepper.get_by_label("Computation graph")
-    assert whole.get_by_role("button", name="scope block").count() == 12
+    expect(whole.get_by_role("button", name="scope block")).to_have_count(12)
     assert whole.get_by_role("button", name=re.compile("^constant .* \\(\\)")).count() <= 2  # those of the loss
 
 

@@ -50,7 +50,7 @@ def test_sixty_steps_are_no_sixty_messages_and_need_no_answer(open_notebook):
     expect(book.frame().locator(".tv-link")).to_have_text("live")
     book.page.evaluate(COUNT)
     assert stepper.evaluate(WALK) is None
-    wait_until(lambda: book.python("print(stepper.step)") == "60", "the kernel to hear of the last step", 10)
+    wait_until(lambda: book.python("print(stepper.step)") == "60", "the kernel to hear of the last step")
     # Asking for the step above is a message itself, and so is what the front end sends around it.
     asked = book.page.evaluate("globalThis.sent")
     assert asked < 30, f"{asked} messages for 60 steps"

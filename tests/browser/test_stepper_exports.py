@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import FrameLocator, Page, expect
 
 import tensorviz as tv
+from browser.book import wait_until
 from tensorviz.widgets import output
 
 nbconvert = pytest.importorskip("nbconvert")
@@ -65,5 +66,7 @@ def test_an_output_that_is_cleared_leaves_the_other_working_and_a_reload_starts_
 def test_the_frame_is_as_high_as_the_stepper(open_page, tmp_path):
     page = open_page(exported(tmp_path / "book.html", [cell("a")]))
     stands(page, 0, 0)
-    inner = frame(page, 0).get_by_role("region", name="Backward pass debugger").bounding_box()
-    expect(page.locator("iframe.tensorviz-frame")).to_have_css("height", f"{round(inner['height']) + 2}px")
+    inner, outer = frame(page, 0).get_by_role("region", name="Backward pass debugger"), page.locator("iframe.tensorviz-frame")
+    expect(outer).to_have_attribute("style", re.compile(r"height: \d+px"))
+    # read together until they agree: the stepper may still grow, and the frame follows
+    wait_until(lambda: outer.bounding_box()["height"] == round(inner.bounding_box()["height"]) + 2, "a frame of the stepper's height", 45)

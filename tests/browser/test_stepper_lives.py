@@ -32,7 +32,7 @@ def test_live_both_ways_then_on_without_a_kernel_then_on_after_reopening(open_no
     expect(stepper.locator(".tv-link")).to_have_text("live")
     stepper.get_by_role("slider", name="Step").fill("4")
     at(stepper, 3)
-    wait_until(lambda: book.python("print(stepper.step)") == "3", "the kernel's step", 10)
+    wait_until(lambda: book.python("print(stepper.step)") == "3", "the kernel's step")
     book.python("stepper.step = 7")
     at(stepper, 7)
 
@@ -109,6 +109,6 @@ def test_a_stepper_inside_a_box_is_an_ordinary_widget_and_leaks_no_shortcut(one_
             assert book.cells() == before, (focused, key)
     stepper.press("ArrowRight")
     at(stepper, 2)
-    wait_until(lambda: book.python("print(stepper.step)") == "2", "the kernel's step", 10)
+    wait_until(lambda: book.python("print(stepper.step)") == "2", "the kernel's step")
     book.python("stepper.step = 5")
     at(stepper, 5)

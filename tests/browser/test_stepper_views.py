@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 import tensorviz as tv
+from browser.book import wait_until
 from browser.steppers import at, broadcast
 from tensorviz.trace import Trace
 
@@ -47,7 +48,7 @@ def test_a_small_circuit_is_seen_as_a_whole_and_can_be_read(show, make, width):
     graph = stepper.get_by_label("Computation graph")
     stage = stepper.locator(".tv-stage").first
     expect(stage).not_to_have_attribute("data-cut", re.compile("."))
-    assert within(graph.bounding_box(), stage.bounding_box())
+    wait_until(lambda: within(graph.bounding_box(), stage.bounding_box()), "the whole graph in sight", 45)
     # 14 px at its own scale; these are what stands on the wires.
     assert graph.evaluate("svg => 14 * svg.clientWidth / svg.viewBox.baseVal.width") >= 8.6
 
@@ -119,11 +120,12 @@ def test_a_long_pass_shows_its_scopes_and_a_click_on_one_leads_there(show):
 def test_the_source_strip_has_more_lines_where_there_is_room(show):
     trace = broadcast()
 
-    def lines(**size) -> int:
-        return show(trace, **size).locator(".tv-source .tv-line").count()
+    def has_lines(least: int, **size) -> None:
+        lines = show(trace, **size).locator(".tv-source .tv-line")
+        wait_until(lambda: lines.count() >= least, f"{least} lines", 45)
 
-    assert lines(width=1304) >= 4
-    assert lines(width=824) > 8
+    has_lines(4, width=1304)
+    has_lines(9, width=824)
 
 
 def test_presentation_is_large_and_one_pane_from_python_by_key_and_by_button(show):
@@ -149,8 +151,8 @@ def test_presentation_is_large_and_one_pane_from_python_by_key_and_by_button(sho
 @pytest.mark.parametrize("width", [600, 824, 1304])
 def test_in_presentation_the_picture_takes_all_the_room_at_every_width(show, width):
     stepper = show(broadcast(), width=width, step=7, presentation=True)
-    panes, picture = stepper.locator(".tv-panes").bounding_box(), stepper.locator(".tv-graph-pane").bounding_box()
-    assert picture == pytest.approx(panes)
+    panes, picture = stepper.locator(".tv-panes"), stepper.locator(".tv-graph-pane")
+    wait_until(lambda: picture.bounding_box() == pytest.approx(panes.bounding_box()), "a picture as large as all panes", 45)
 
 
 def test_the_picture_of_a_large_array_is_on_its_own_scale_and_by_powers_of_ten_on_that_of_the_pass(show):
