@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorviz.arguments import dtype_of, mapping, shown
+from tensorviz.engine.node import NO_PARAMS, Node
+from tensorviz.engine.node import node as new_node
 from tensorviz.engine.op import REGISTRY
 from tensorviz.engine.refusals import FAILURES, explained
 from tensorviz.errors import DTypeError, ReplayError, ShapeError
-from tensorviz.trace import Array, Trace
+from tensorviz.trace import Array, Trace, TraceNode
 
 
 def replay(trace: Trace, values: Mapping[Any, npt.ArrayLike], *, dtype: npt.DTypeLike | None = None) -> Array:
@@ -244,3 +246,16 @@ def _first(forward: Callable[..., Any]) -> Callable[..., Any]:
         return forward(*operands, **params)[0]
 
     return result
+
+
+def engine_node(n: TraceNode, value: Any, inputs: Sequence[Node] = (), extras: Sequence[Any] | None = None) -> Node:
+    """A recorded node as the engine would hold it, so that its op's rule can run on it.
+
+    ``extras``: what the op made for its rule beside the result; without them those that were saved, since of the others nobody asks.
+    """
+    op = REGISTRY.get(n.op) if n.kind == "op" else None
+    made = new_node(op, tuple(inputs), dict(n.params) if op is not None else NO_PARAMS, value, n.requires_grad, uid=n.id)
+    made.scope = n.scope
+    if op is not None and op.extras:
+        made.more().extras = tuple(n.saved[name][()] if name in n.saved else None for name in op.extras) if extras is None else tuple(extras)
+    return made

@@ -10,15 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorviz.arguments import mapping, shown
-from tensorviz.engine.node import NO_PARAMS, Node
-from tensorviz.engine.node import node as engine_node
+from tensorviz.engine.node import Node
 from tensorviz.engine.op import REGISTRY
 from tensorviz.engine.record import optional_array, read_only
 from tensorviz.engine.routes import route
 from tensorviz.engine.sweep import fit
 from tensorviz.engine.unbroadcast import grown_axes, unbroadcast
 from tensorviz.errors import ReplayError, ShapeError
-from tensorviz.replay import Program, same_op
+from tensorviz.replay import Program, engine_node, same_op
 from tensorviz.trace import Array, Share, Step, Trace, TraceData, TraceNode
 
 Edge = tuple[int, int]
@@ -78,31 +77,16 @@ class _Rerun:
         downstream = set(self.program.downstream(self.replaced))
         with np.errstate(all="ignore"):
             for n in self.trace.nodes:
-                value, extras = changed.get(n.id, self.program.values[n.id]), ()
-                op = None
+                value, extras, inputs = changed.get(n.id, self.program.values[n.id]), None, [self.nodes[i] for i in n.inputs]
                 if n.kind == "op":
                     self.program.forward(n.id)  # which refuses an op that is not known here
-                    op, inputs = REGISTRY[n.op], [self.nodes[i] for i in n.inputs]
                     same_op(self.trace.nodes, n.id)
                     if n.id in downstream:
+                        op = REGISTRY[n.op]
                         result = op.run(*[i.value for i in inputs], **n.params)
                         value, extras = result if op.extras else (result, ())
-                        if isinstance(value, np.ndarray) and value.ndim == 0:
-                            value = value[()]
-                        changed[n.id] = value
-                    elif op.extras:
-                        # those that the rules read are among the saved values; of the others nobody asks
-                        extras = tuple(_scalar(n.saved.get(name)) for name in op.extras)
-                self._add(n, op, value, extras)
-
-    def _add(self, n: TraceNode, op: Any, value: Any, extras: tuple[Any, ...]) -> None:
-        inputs = tuple(self.nodes[i] for i in n.inputs)
-        params = dict(n.params) if op is not None else NO_PARAMS
-        node = engine_node(op, inputs, params, value, n.requires_grad, uid=n.id)
-        node.scope = n.scope
-        if extras:
-            node.more().extras = extras
-        self.nodes.append(node)
+                        value = changed[n.id] = _scalar(value)
+                self.nodes.append(engine_node(n, value, inputs, extras))
 
     def data(self) -> TraceData:
         """The record, built as the engine builds one: the same order of rules, shares and writes."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import threading
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, field, fields, make_dataclass
-from functools import cache, cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -33,29 +31,6 @@ StepKind = Literal["seed", "pull", "unbroadcast", "accumulate", "leaf"]
 NodeKind = Literal["leaf", "parameter", "constant", "detached", "op"]
 
 SCHEMA_VERSION = 2
-
-
-_VERY_MANY = 200_000
-"""New objects, of which a record makes ten a node: a search of fewer is over in some hundredths of a second."""
-
-
-@contextmanager
-def uncollected() -> Generator[None, None, None]:
-    """While many objects are made and none becomes garbage: without the cycle collector, which would search them again and again as they grow in number.
-
-    Where there are very many, they are put straight among the old ones, so that they are not searched as young ones afterwards, either.
-    """
-    paused = gc.isenabled()
-    if paused:
-        gc.disable()
-    try:
-        yield
-    finally:
-        if paused:
-            if gc.get_count()[0] > _VERY_MANY and not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()  # into the oldest generation
-            gc.enable()
 
 
 _building = threading.RLock()
@@ -209,35 +184,6 @@ class Step:
     after: Array | None
     caption: str
     """One plain sentence."""
-
-
-@cache
-def unsealed(cls: type[T]) -> type[T]:
-    """A class like a frozen dataclass of a record, to make many instances of: :func:`seal` makes them the frozen ones.
-
-    A frozen dataclass checks itself at each field that it sets, and so takes five times as long to be made as one that is not.
-
-    >>> step = unsealed(Step)("pull", 3, None, None, None, "")
-    >>> seal(Step, [step])
-    >>> step
-    Step(kind='pull', node=3, share=None, before=None, after=None, caption='')
-    """
-    made: list[tuple[str, Any, Any]] = []
-    for f in fields(cls):  # type: ignore[arg-type]
-        if f.default is not MISSING:
-            default = field(default=f.default)
-        elif f.default_factory is not MISSING:
-            default = field(default_factory=f.default_factory)
-        else:
-            default = field()
-        made.append((f.name, f.type, default))
-    return make_dataclass(cls.__name__, made, slots=True)
-
-
-def seal(cls: type, made: Iterable[Any]) -> None:
-    """Make instances of ``unsealed(cls)`` those of ``cls`` itself: both have the same slots."""
-    for each in made:
-        each.__class__ = cls
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ FORBIDDEN = {
     "errors": {"arguments", "trace", "replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
     "trace": {"replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
     "validation": {"replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
+    "making": {"arguments", "axes", "bulk", "errors", "trace", "replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
     "replay": {"checks", "findings", "lowering"} | SHOWING | LIBRARY - {"primitives"},
     "rerun": {"checks", "findings", "lowering"} | SHOWING | LIBRARY - {"primitives"},
     "engine": {"ops", "checks", "findings", "replay", "rerun"} | SHOWING | LIBRARY,

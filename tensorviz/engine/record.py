@@ -21,7 +21,8 @@ from tensorviz.engine.places import locate, source_of, texts_of
 from tensorviz.engine.routes import route
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import grown_axes, unbroadcast
-from tensorviz.trace import Array, NodeKind, Share, Source, Step, TraceData, TraceNode, seal, uncollected, unsealed
+from tensorviz.making import seal, uncollected, unsealed
+from tensorviz.trace import Array, NodeKind, Share, Source, Step, TraceData, TraceNode
 from tensorviz.trace import Trace as Trace
 
 Write = tuple[Node, Array | None]

@@ -6,7 +6,8 @@ import textwrap
 from dataclasses import dataclass
 from typing import Literal
 
-from tensorviz.trace import Source, Trace, TraceNode, uncollected
+from tensorviz.making import uncollected
+from tensorviz.trace import Source, Trace, TraceNode
 
 Kind = Literal[
     "nan",

@@ -14,12 +14,11 @@ import numpy as np
 
 from tensorviz.axes import sum_axes
 from tensorviz.engine.node import Node, twin
-from tensorviz.engine.node import node as engine_node
 from tensorviz.engine.op import REGISTRY
 from tensorviz.engine.record import read_only
 from tensorviz.engine.unbroadcast import unbroadcast
 from tensorviz.errors import ShapeError
-from tensorviz.replay import Program
+from tensorviz.replay import Program, engine_node
 from tensorviz.trace import Array, Share, Step, StepKind, Trace, TraceData, TraceNode
 
 
@@ -92,7 +91,7 @@ class Sweep:
     def __init__(self, trace: Trace, mistake: Mistake) -> None:
         self.trace, self.mistake, self.nodes = trace, mistake, trace.nodes
         self.program = Program(trace.nodes)
-        self.engine = [_engine_node(n, self.program.values[n.id]) for n in self.nodes]
+        self.engine = [engine_node(n, self.program.values[n.id]) for n in self.nodes]
         for made, n in zip(self.engine, self.nodes, strict=True):
             made.inputs = tuple([self.engine[i] for i in n.inputs])
         self.order = [step.node for step in trace.data.steps if step.kind == "pull"]
@@ -249,16 +248,6 @@ def said(value: Any) -> str:
 
     array = np.asarray(value)
     return number(array.reshape(()).item()) if array.size == 1 else ""
-
-
-def _engine_node(n: TraceNode, value: Any) -> Node:
-    """The node as the engine would hold it; its inputs are set later."""
-    op = REGISTRY.get(n.op) if n.kind == "op" else None
-    node = engine_node(op, (), dict(n.params), value, n.requires_grad, uid=n.uid)
-    node.scope = n.scope
-    if op is not None and op.extras:
-        node.more().extras = tuple(n.saved[name][()] if name in n.saved else None for name in op.extras)
-    return node
 
 
 def changed_node(node: Node, values: dict[int, Any], extras: dict[int, Any] | None = None) -> Node:

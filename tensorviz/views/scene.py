@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tensorviz.trace import Trace, TraceNode, uncollected
+from tensorviz.making import uncollected
+from tensorviz.trace import Trace, TraceNode
 from tensorviz.views.format import counted
 
 Labels = dict[str, tuple[Literal["scope", "fold"], str]]

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorviz.errors import TensorvizError
-from tensorviz.trace import Array, Trace, TraceData, uncollected
+from tensorviz.making import uncollected
+from tensorviz.trace import Array, Trace, TraceData
 from tensorviz.views.format import norm
 from tensorviz.views.formulas import Formulas, Piece
 from tensorviz.views.origins import origins

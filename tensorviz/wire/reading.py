@@ -12,7 +12,8 @@ from typing import Any
 
 from tensorviz.arguments import file
 from tensorviz.errors import RecordError
-from tensorviz.trace import Share, Source, Step, Trace, TraceData, TraceNode, seal, uncollected, unsealed, validate
+from tensorviz.making import seal, uncollected, unsealed
+from tensorviz.trace import Share, Source, Step, Trace, TraceData, TraceNode, validate
 from tensorviz.wire.container import unpack
 from tensorviz.wire.schema import STEP_KINDS, NodeForm, SourceEntry
 from tensorviz.wire.unpacker import Unpacker, within

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from tensorviz.arguments import file
-from tensorviz.trace import SCHEMA_VERSION, Array, Source, Trace, TraceNode, uncollected
+from tensorviz.making import uncollected
+from tensorviz.trace import SCHEMA_VERSION, Array, Source, Trace, TraceNode
 from tensorviz.wire.packer import Packer, encode
 from tensorviz.wire.schema import KIND, FileHeader, NodeForm, NodeTable, ShareTable, SourceEntry, StepTable
 
