@@ -19,6 +19,7 @@ from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import Breakpoint, GraphError
 
 if TYPE_CHECKING:
+    from tensorviz.engine.own import Own
     from tensorviz.engine.record import Write
     from tensorviz.trace import Trace
 
@@ -127,32 +128,39 @@ def _in_order(nodes: Sequence[Node], leaves: list[Node], totals: list[Any]) -> t
 
 
 def write_gradients(leaves: Sequence[Node], totals: Sequence[Any], retained: Sequence[tuple[Node, Any]]) -> list[Write]:
-    """Add to ``.grad`` of the leaves, and of results that retain theirs."""
+    """Add to ``.grad`` of the leaves, and of results that retain theirs. To all of them or, if something raises, to none."""
     writes: list[Write] = []
+    undo: list[tuple[Own, Any, bool]] = []
     received = zip(leaves, totals, strict=True)
     with tensors.gradients:
-        for node, total in (*received, *retained) if retained else received:
-            if total is None:
-                continue
-            rare = node.rare
-            owner = None if rare is None or rare.owner is None else rare.owner()
-            if owner is None:
-                if node.plan is None:
+        try:
+            for node, total in (*received, *retained) if retained else received:
+                if total is None:
+                    continue
+                rare = node.rare
+                owner = None if rare is None or rare.owner is None else rare.owner()
+                if owner is None:
+                    if node.plan is None:
+                        writes.append((node, None))
+                    continue
+                own = owner.own or owner._more()
+                if node.plan is not None and not own.retain:
+                    continue
+                before, dtype = own.grad, node.value.dtype
+                if total.dtype is not dtype and total.dtype != dtype:
+                    total = total.astype(dtype)  # a sum has the machine's order of bytes, whatever that of the leaf is
+                undo.append((own, before, own.private))
+                if before is None:
+                    # not copied before somebody reads it: many never are, and all of a network's at once are a good part of its memory
+                    own.grad = total
                     writes.append((node, None))
-                continue
-            own = owner.own or owner._more()
-            if node.plan is not None and not own.retain:
-                continue
-            before, dtype = own.grad, node.value.dtype
-            if total.dtype is not dtype and total.dtype != dtype:
-                total = total.astype(dtype)  # a sum has the machine's order of bytes, whatever that of the leaf is
-            if before is None:
-                # not copied before somebody reads it: many never are, and all of a network's at once are a good part of its memory
-                own.grad = total
-                writes.append((node, None))
-            else:
-                # the user may still write to what was handed out
-                writes.append((node, before.copy() if own.private else before))
-                own.grad = (before + total).astype(dtype, copy=False)
-            own.private = False
+                else:
+                    # the user may still write to what was handed out
+                    writes.append((node, before.copy() if own.private else before))
+                    own.grad = (before + total).astype(dtype, copy=False)
+                own.private = False
+        except BaseException:
+            for own, before, private in reversed(undo):
+                own.grad, own.private = before, private
+            raise
     return writes

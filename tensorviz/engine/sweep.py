@@ -13,7 +13,6 @@ import numpy as np
 from tensorviz.engine.graph import HUGE, Again
 from tensorviz.engine.late import record_module
 from tensorviz.engine.node import Node, twin
-from tensorviz.engine.threads import lock
 from tensorviz.engine.unbroadcast import growth
 from tensorviz.errors import RuleError
 
@@ -72,8 +71,8 @@ def reachable(roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     return ops, leaves
 
 
-_under_way = lock()
-"""Held by the pass whose totals stand in the nodes."""
+_passes: list[object] = []
+"""One for each pass under way; the totals of the first stand in the nodes. No lock: an interrupt right after it is taken would leave it so."""
 
 
 def sweep(
@@ -98,12 +97,14 @@ def sweep(
     A pass that finds another under way, in another thread or around this one in a rule, does the same with a copy of the graph.
     """
     kept: list[tuple[Node, Any]] = [] if retained is None else retained
-    if not _under_way.acquire(False):
-        return _apart(ops, given, ends, pulled, whole, looks, kept)
+    mine = object()
     try:
+        _passes.append(mine)
+        if _passes[0] is not mine:
+            return _apart(ops, given, ends, pulled, whole, looks, kept)
         return _swept(list(ops), list(ends), given, pulled, kept, whole, looks)
     finally:
-        _under_way.release()
+        _passes.remove(mine)
 
 
 def descend(
@@ -118,12 +119,14 @@ def descend(
 
     What a rule gives no share to may be reached by none; it is put into ``missed``. None: another pass is under way, and nothing was done.
     """
-    if not _under_way.acquire(False):
-        return None
+    mine = object()
     try:
+        _passes.append(mine)
+        if _passes[0] is not mine:
+            return None
         return _swept(ops, ends, ((ops[0], seed),), pulled, retained, missed=missed)
     finally:
-        _under_way.release()
+        _passes.remove(mine)
 
 
 def _apart(
@@ -266,15 +269,25 @@ def _swept(
             found.append(node.total)
             node.total = None
     except BaseException:
-        for node in (*ops, *ends):
-            node.total = None
-            for n in node.inputs:
-                n.total = None
+        while not _cleared((*ops, *ends)):
+            pass
         raise
     finally:
         if paused:
             gc.enable()
     return found
+
+
+def _cleared(nodes: Sequence[Node]) -> bool:
+    """Take all totals away; False if an interrupt came in between, a second one mostly, of somebody who is in a hurry: what stays would be added to the next pass."""
+    try:
+        for node in nodes:
+            node.total = None
+            for n in node.inputs:
+                n.total = None
+    except KeyboardInterrupt:
+        return False
+    return True
 
 
 FAR = 16

@@ -313,3 +313,21 @@ def test_a_pass_that_failed_leaves_nothing_behind_for_the_next():
     assert x.grad == 4 * 27 + 6
     assert float(trace.node("h").cotangent) == 9 + 9 + 1
     assert tv.grad(lambda t: t * t)(3.0) == 6.0
+
+
+@pytest.mark.parametrize("full", [0, 1])
+@pytest.mark.parametrize("record", [True, False])
+def test_a_gradient_that_cannot_be_added_leaves_all_others_as_they_were(full, record):
+    x, y = (tv.tensor(0.1, requires_grad=True) for _ in range(2))
+    h = x * 1.0
+    h.retain_grad()
+    (x, y)[full].grad = 1.5e308
+    z = h * 1e308 + y * 1e308
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        z.backward(record=record)
+    assert (x, y)[full].grad == 1.5e308
+    assert (x, y)[1 - full].grad is None
+    assert h.grad is None
+    (x, y)[full].grad = None
+    z.backward(record=record)
+    assert x.grad == y.grad == h.grad == 1e308

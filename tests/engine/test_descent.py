@@ -142,3 +142,36 @@ def test_an_interrupt_in_a_rule_leaves_no_total_behind():
     y.backward()
     # y = Σ (2x² + 5 Σx), over two elements
     assert x.grad.tolist() == [4.0 + 10, 8.0 + 10]
+
+
+def test_an_interrupt_as_a_pass_begins_leaves_none_under_way(monkeypatch):
+    class Begun(list):
+        def append(self, mine):
+            super().append(mine)
+            raise KeyboardInterrupt
+
+    begun = Begun()
+    x = tv.tensor(2.0, requires_grad=True)
+    y = x * x
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "_passes", begun)
+        with pytest.raises(KeyboardInterrupt):
+            y.backward()
+        with pytest.raises(KeyboardInterrupt):
+            tv.backward([y, y])
+    assert begun == []
+    assert x.grad is None
+
+
+def test_a_second_interrupt_while_totals_are_taken_away_has_them_taken_away_again():
+    x = tv.tensor(2.0, requires_grad=True)
+    node = (x * x)._current()
+    node.total = node.a.total = np.float64(1)
+
+    class InAHurry(list):
+        def __iter__(self):
+            raise KeyboardInterrupt
+
+    assert not engine._cleared(InAHurry([node]))
+    assert engine._cleared([node])
+    assert node.total is node.a.total is None
