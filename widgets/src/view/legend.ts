@@ -43,7 +43,7 @@ export function legend({ rec, steps, store }: Context): Child[] {
     steps.norms &&
       h(
         "span",
-        { title: "A backward wire is as wide as what it sends is large, on a logarithmic scale" },
+        { title: "Backward wires are as wide as what they send, in powers of ten" },
         `‖∂‖ ${number(steps.norms[0])} `,
         s(
           "svg",

@@ -9,6 +9,7 @@ const BESIDE = 12; // px around the window that are drawn too: halos reach out o
 const UNREADABLE = 0.45; // scale below which numbers are not drawn
 const READABLE = 0.62; // scale down to which a picture is drawn smaller to be seen as a whole: its numbers are 14 px at 1
 const FOLLOWED = 0.75; // and down to which it is so that the numbers of what a step is about have room, too
+const LOW = 180; // px of a window in which a node and its numbers have no room at their own size
 const SAME = 0.001; // of two scales
 const [MAP_WIDTH, MAP_HEIGHT] = [132, 36];
 
@@ -101,6 +102,7 @@ export class Stage {
     const { least } = this;
     const whole = this.whole();
     if (whole >= this.smallest * least) return Math.min(least > 1 ? 2 : 1, whole);
+    if (this.smallest === 1) return this.height < LOW ? FOLLOWED * least : least;
     let scale = least;
     if (this.height) for (const sights of this.turns()) scale = Math.min(scale, this.room(sights)?.[1] ?? scale);
     return Math.max(scale, READABLE * least);
