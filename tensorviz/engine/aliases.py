@@ -73,10 +73,14 @@ def _remembered(made: Tensor, a: Tensor, op: Op, params: dict[str, Any], put: Pu
         else (zero_d or type(value) is np.ndarray) and (type(kept) is np.ndarray or _is_array(a))  # of a single element nothing needs to be copied
     ):
         found = View()
-        found.base, found.op, found.params, found.put = a, op, params, put
-        found.stale, found.before = False, None
+        found.base = a
+        found.op = op
+        found.params = params
+        found.put = put
+        found.stale = False
+        found.before = None
         made._more().view = found
-        own = a._more()
+        own = own or a._more()
         ref = weakref.ref(made)
         if own.views is None:
             own.views = [ref]

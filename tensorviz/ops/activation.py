@@ -34,7 +34,7 @@ def _relu_rule(g: Any, out: Any) -> Any:
     blocked = out <= zero
     if g.size < 350:  # one by one: fewer calls, but a branch that no processor foresees
         kept = g.copy()
-        np.putmask(kept, blocked, zero)
+        kept[blocked] = zero
         return kept
     # by its bits, all of them kept or none: no branch for each element
     whole = _WHOLE[g.itemsize]

@@ -106,6 +106,10 @@ def _still(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
 
 def spread(g: Any, a_shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
     """``g`` repeated along the reduced axes, in the operand's shape."""
+    if type(g) is np.float64 and math.prod(a_shape) <= _SMALL:
+        filled = np.empty(a_shape)
+        filled.fill(g)
+        return filled
     if axis is not None and not keepdims:
         g = g.reshape(_kept(a_shape, axis))
     if not isinstance(g, (np.ndarray, np.generic)):

@@ -173,17 +173,26 @@ def layer_norm(x: Any, normalized_shape: Any, weight: Any = None, bias: Any = No
     array([[-1.,  1.],
            [-1.,  1.]])
     """
-    shape, over = np.shape(x), sizes(normalized_shape)
+    shape, over = _shape(x), sizes(normalized_shape)
     count = len(over)
     if not count or shape[-count:] != over:
         raise ShapeError(f"layer_norm: normalized_shape {over} must be the end of x's shape {shape}")
     for what, value in (("weight", weight), ("bias", bias)):
-        if value is not None and np.shape(value) != over:
+        if value is not None and _shape(value) != over:
             raise ShapeError(f"layer_norm: {what} must have the shape that is normalized, {over}, got {np.shape(value)}")
     given: tuple[Any, ...] = () if weight is None else (weight,)
     if bias is not None:
         given = (1.0 if weight is None else weight, bias)
-    return apply(REGISTRY["layer_norm"], (as_array(x), *given), {"count": count, "eps": number("layer_norm", "eps", eps, least=0)})
+    return apply(
+        REGISTRY["layer_norm"],
+        (as_array(x), *given),
+        {"count": count, "eps": eps if type(eps) is float and eps >= 0 else number("layer_norm", "eps", eps, least=0)},
+    )
+
+
+def _shape(x: Any) -> Any:
+    """The shape of what mostly is a Tensor or an array; NumPy's function would take long to find out."""
+    return x.shape if isinstance(x, (Tensor, np.ndarray)) else np.shape(x)
 
 
 def batch_norm(

@@ -69,6 +69,9 @@ class _Mean(Op):
 
     @staticmethod
     def forward(a: Any, axis: Axis = None, keepdims: Any = False) -> Any:
+        if type(a) is np.ndarray and a.dtype is _DOUBLE and a.ndim and a.size:
+            total = _add_up(a, axis, None, None, keepdims)
+            return total / (a.size / total.size)
         if getattr(a, "dtype", _DOUBLE).char == "e":
             return np.mean(a, axis=axis, keepdims=keepdims)  # float16, adds in float32
         return _divided(np.add.reduce(a, axis=axis, keepdims=keepdims), count(np.shape(a), axis))
