@@ -73,6 +73,8 @@ def reachable(roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
 
 _passes: list[object] = []
 """One for each pass under way; the totals of the first stand in the nodes. No lock: an interrupt right after it is taken would leave it so."""
+_left: list[tuple[Node, ...]] = []
+"""Nodes of a pass that failed, until their totals are gone; after a second interrupt the next pass takes away what stayed, and would be added to it."""
 
 
 def sweep(
@@ -174,6 +176,8 @@ def _swept(
     try:
         if paused:
             gc.disable()  # in here, lest an interrupt leave it so
+        if _left and originals is None:
+            _clear()
         for node, seed in given:
             node.total = seed if node.total is None else node.total + seed
         for node in ops:
@@ -269,8 +273,9 @@ def _swept(
             found.append(node.total)
             node.total = None
     except BaseException:
-        while not _cleared((*ops, *ends)):
-            pass
+        if originals is None:
+            _left.append((*ops, *ends))
+            _clear()
         raise
     finally:
         if paused:
@@ -278,16 +283,14 @@ def _swept(
     return found
 
 
-def _cleared(nodes: Sequence[Node]) -> bool:
-    """Take all totals away; False if an interrupt came in between, a second one mostly, of somebody who is in a hurry: what stays would be added to the next pass."""
-    try:
-        for node in nodes:
+def _clear() -> None:
+    """Take away the totals of passes that failed."""
+    while _left:
+        for node in _left[-1]:
             node.total = None
             for n in node.inputs:
                 n.total = None
-    except KeyboardInterrupt:
-        return False
-    return True
+        _left.pop()
 
 
 FAR = 16
