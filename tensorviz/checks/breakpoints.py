@@ -62,12 +62,13 @@ def break_on(
     inf sqrt 1 of 2 numbers in the share that sqrt sends to x is infinite None
     """
     watch = _Watch(kinds, op, node, norm_above, when)
-    before = local.watchers
-    local.watchers = (watch, *before)
+    thread = local.thread
+    before = thread.watchers
+    thread.watchers = (watch, *before)
     try:
         yield
     finally:
-        local.watchers = before
+        thread.watchers = before
     watch.missed()
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import takewhile
+from functools import partial
+from itertools import repeat, takewhile
 from operator import is_
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -39,17 +40,19 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
         roots, gradients = [roots], None if gradients is None else [gradients]
     elif not isinstance(roots, (list, tuple)):
         raise GraphError(f"backward takes a Tensor or a list of Tensors, got {type(roots).__name__}")
-    roots = list(roots)
-    if not roots:
+    elif not roots:
         raise GraphError("backward needs at least one Tensor to start from")
-    nodes = [root_of(r, apart=record) for r in roots]
+    else:
+        roots = list(roots)
+    nodes = list(map(root_of, roots, repeat(record)))
     seeds = seeds_of(nodes, roots, gradients)
     leaves: list[Node] = []
     pulled: list[tuple[Any, ...]] = []
     retained: list[tuple[Node, Any]] = []
     missed: list[Node] = []
     totals: list[Any] | None = None
-    alone = len(nodes) == 1 and nodes[0].plan is not None and not tensors.changes.any and not local.watchers
+    thread = local.thread
+    alone = len(nodes) == 1 and nodes[0].plan is not None and not tensors.changes.any and not thread.watchers
     if alone:
         ops = nodes.copy()
     else:
@@ -63,10 +66,10 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
                 ops, leaves = reachable(nodes)
         if totals is None:
             looks: Sequence[Look] = ()
-            if local.watchers:
+            if thread.watchers:
                 to = record_module()
                 started = to.Pass(nodes, seeds, ops, pulled, [], to.names_in(frame or user_frame(2)), False)
-                looks = [watch(started) for watch in local.watchers]
+                looks = [watch(started) for watch in thread.watchers]
             given = list(zip(nodes, seeds, strict=True))
             totals = sweep(ops, given, leaves, pulled if record or looks else None, looks=looks, retained=retained)
     except Exception as error:
@@ -80,16 +83,17 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
     writes = write_gradients(leaves, totals, retained)
     if not record:
         for root in roots:
-            root.trace = None  # an older pass is not the latest any more
+            if root.own is not None:
+                root.own.trace = None  # an older pass is not the latest any more
         return None
     if missed:
         ops, pulled = _as_reached(nodes, ops, pulled)
     if any(map(is_, nodes, roots)):
         nodes, ops, writes = _without_roots(roots, nodes, ops, writes)
     to = record_module()
-    trace: Trace = to.Trace(to.Pass(nodes, seeds, ops, pulled, writes, to.names_in(frame or user_frame(2))).build)
+    trace: Trace = to.Trace(partial(to.built, nodes, seeds, ops, pulled, writes, to.names_in(frame or user_frame(2)), to.Moment(ops)))
     for root in roots:
-        root.trace = trace
+        (root.own or root._more()).trace = trace
     return trace
 
 

@@ -10,15 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.graph import OURS
+from tensorviz.engine.graph import OURS, local
 from tensorviz.engine.node import Node
-from tensorviz.engine.threads import Local
 from tensorviz.errors import InPlaceError, NoRuleError
 
 LARGEST = 16
 """Elements up to which what is read out is remembered: buffers are filled by numbers or short rows."""
-_KEPT = 512
-"""Numbers that are remembered per thread: only those, no nodes, so that nothing keeps a graph alive."""
 
 
 class Exit:
@@ -28,14 +25,6 @@ class Exit:
 
     def __init__(self, value: float, op: str, code: CodeType, lasti: int) -> None:
         self.value, self.op, self.code, self.lasti = value, op, code, lasti
-
-
-class _Local(Local):
-    def __init__(self) -> None:
-        self.exits: deque[Exit] = deque(maxlen=_KEPT)
-
-
-_local = _Local()
 
 
 _LOOKING = ("ndim", "shape", "size")
@@ -95,11 +84,10 @@ _ADVICE = {
 def left(node: Node, recorded: bool) -> None:
     """Note that the user's own code, not NumPy's or ours, reads a value out. Under ``no_grad`` or after ``detach`` it is meant, also if it happened before."""
     if not (recorded and node.needs_grad):
-        if _local.exits:
+        thread = local.thread
+        if thread.exits:
             meant = set(np.ravel(node.value).tolist())
-            kept = [e for e in _local.exits if e.value not in meant]
-            if len(kept) < len(_local.exits):
-                _local.exits = deque(kept, maxlen=_KEPT)
+            thread.exits = deque([e for e in thread.exits if e.value not in meant], maxlen=thread.exits.maxlen)
         return
     frame: Any = sys._getframe(2)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "numpy":
@@ -108,7 +96,7 @@ def left(node: Node, recorded: bool) -> None:
         return
     for value in np.ravel(node.value).tolist():
         if _telling(value):
-            _local.exits.append(Exit(value, node.op.name, frame.f_code, frame.f_lasti))
+            local.thread.exits.append(Exit(value, node.op.name, frame.f_code, frame.f_lasti))
 
 
 def _telling(value: float) -> bool:
@@ -118,7 +106,7 @@ def _telling(value: float) -> bool:
 
 def so_far() -> tuple[Exit, ...]:
     """What left the graph in this thread, the latest last."""
-    return tuple(_local.exits)
+    return tuple(local.thread.exits)
 
 
 def among(value: Any, exits: tuple[Exit, ...]) -> tuple[Exit, ...]:

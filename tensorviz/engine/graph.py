@@ -18,12 +18,23 @@ from tensorviz.engine.threads import Local
 from tensorviz.errors import DTypeError
 
 
-class _Local(Local):
+class Thread:
+    """What is kept for each thread. A pass asks for all of it at once, since a look at what is kept apart per thread costs as much as ten at a slot."""
+
+    __slots__ = ("arrays", "exits", "watchers")
+
     def __init__(self) -> None:
         self.watchers: tuple[Any, ...] = ()
         """Who looks at every rule of a live backward pass of this thread; see :func:`tensorviz.engine.sweep.sweep`."""
         self.arrays: deque[tuple[int, Callable[[], Node | None]]] = deque(maxlen=4096)
         """The latest constants made from arrays of the user's, oldest first: by uid, without keeping them."""
+        self.exits: deque[Any] = deque(maxlen=512)
+        """The latest numbers that left the graph, oldest first: only those, no nodes, so that nothing keeps a graph alive. See :mod:`tensorviz.engine.exits`."""
+
+
+class _Local(Local):
+    def __init__(self) -> None:
+        self.thread = Thread()
 
 
 local = _Local()
@@ -106,7 +117,7 @@ def constant(value: Any, like: Any = None) -> Node:
     if isinstance(value, np.ndarray):
         made.rare = rare = Rare()
         rare.original = value
-        local.arrays.append((made.uid, weakref.ref(made)))
+        local.thread.arrays.append((made.uid, weakref.ref(made)))
     return made
 
 
@@ -117,9 +128,10 @@ _APART = 16
 def written_to(ops: Sequence[Node]) -> frozenset[int]:
     """The uids of the constants of a graph (``ops``: newest first) whose arrays the user has written to since. Looks at those made by this thread."""
     found = []
-    if ops and local.arrays:
+    arrays = local.thread.arrays
+    if ops and arrays:
         oldest = ops[-1].uid - len(ops[-1].inputs) - _APART
-        for uid, ref in reversed(local.arrays):
+        for uid, ref in reversed(arrays):
             if uid < oldest:
                 break
             node = ref()

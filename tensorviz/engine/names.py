@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import compress
 from types import FrameType
 from typing import Any
 
@@ -20,12 +21,23 @@ from tensorviz.engine.tensor import Tensor
 _IPYTHON = frozenset(["In", "Out", "exit", "quit", "get_ipython", "open"])
 
 
-_OTHER: set[type] = {type(None), bool, int, float, str, tuple, list, dict}
-"""Types of variables that are neither Tensors nor arrays, as far as they were met: a pass looks at every variable of its caller."""
+_OTHER: set[type] = set()
+"""Types of variables that are neither Tensors nor arrays, as far as they were met."""
 
 
-_FEW = 12
-"""Variables up to which looking at each is as quick as asking whether it is worth it."""
+class _Named(dict[type, bool]):
+    """Whether variables of a type are looked for: Tensors and arrays. A pass asks for every variable of its caller, and has no time for more than a look into a table."""
+
+    def __missing__(self, kind: type) -> bool:
+        found = kind is np.ndarray or issubclass(kind, Tensor)
+        if len(self) < 10_000:
+            self[kind] = found
+            if not found:
+                _OTHER.add(kind)
+        return found
+
+
+_named = _Named().__getitem__
 _SNAPSHOTS = sys.version_info < (3, 13)
 """Before Python 3.13, ``f_locals`` of a function is a copy that the frame keeps."""
 _FUNCTION = inspect.CO_OPTIMIZED
@@ -37,34 +49,25 @@ def names_in(frame: FrameType | None) -> dict[int, str]:
     if frame is None:
         return found
     inner, outer = frame.f_locals, frame.f_globals
-    _note(inner.copy(), found)
-    if outer is not inner:
-        _note(outer.copy(), found)
+    try:
+        held = list(compress(inner.items(), map(_named, map(type, inner.values()))))
+        # most modules hold no Tensor at all
+        if outer is not inner and not _OTHER.issuperset(map(type, outer.values())):
+            held += compress(outer.items(), map(_named, map(type, outer.values())))
+    except RuntimeError:  # another thread made a variable meanwhile
+        held = [(name, value) for space in (inner.copy(), outer.copy()) for name, value in space.items() if _named(type(value))]
+    for name, value in held:
+        if name[:1] in "_@":  # private, or put there by a tool that rewrites code, as pytest does with what is asserted
+            continue
+        if type(value) is np.ndarray:
+            found.setdefault(-id(value), name)
+        elif name not in _IPYTHON:
+            found.setdefault(value._current().uid, name)
     # The copy of a function's locals that reading them left in its frame would keep a graph alive whose names are gone. There are one reference each
     # from the frame, from here and from the call that counts; more: the user asked for locals() and holds it.
     if _SNAPSHOTS and frame.f_code.co_flags & _FUNCTION and sys.gettrace() is None and sys.getrefcount(inner) <= 3:
         inner.clear()
     return found
-
-
-def _note(space: dict[str, Any], found: dict[int, str]) -> None:
-    """``space``: a copy, since other threads go on. Making one costs less than a look at its keys."""
-    other = _OTHER
-    if len(space) > _FEW and other.issuperset(map(type, space.values())):
-        return  # most modules hold no Tensor at all
-    for name, value in space.items():
-        kind = type(value)
-        if kind in other:
-            continue
-        if kind is Tensor or kind is np.ndarray or issubclass(kind, Tensor):
-            if name[:1] in "_@":  # private, or put there by a tool that rewrites code, as pytest does with what is asserted
-                continue
-            if kind is np.ndarray:
-                found.setdefault(-id(value), name)
-            elif name not in _IPYTHON:
-                found.setdefault(value._current().uid, name)
-        elif len(other) < 10_000:
-            other.add(kind)
 
 
 def names_of(nodes: Sequence[Node], called: dict[int, str], number: int) -> dict[int, str]:

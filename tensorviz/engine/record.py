@@ -29,8 +29,34 @@ Write = tuple[Node, Array | None]
 """A gradient written to a leaf at the end of a pass, and what ``.grad`` held before."""
 
 
+class Moment:
+    """What is so when a pass ends, and may be otherwise when its record is looked at."""
+
+    __slots__ = ("exits", "number", "written")
+
+    def __init__(self, ops: Sequence[Node]) -> None:
+        self.exits = exits.so_far()
+        self.written = written_to(ops)
+        """Constants whose arrays had been written to; what is written later changes nothing."""
+        self.number = new_uid()
+        """Tells what came before and what after."""
+
+
+def built(
+    roots: Sequence[Node],
+    seeds: Sequence[Any],
+    ops: Sequence[Node],
+    pulled: Sequence[tuple[Any, ...]],
+    writes: Sequence[Write],
+    names: dict[int, str],
+    moment: Moment,
+) -> TraceData:
+    """The record of a pass that came to its end, from what it left behind: references only, so that recording costs next to nothing."""
+    return Pass(roots, seeds, ops, pulled, writes, names, moment=moment).build()
+
+
 class Pass:
-    """What a sweep leaves behind: references only, so that recording costs next to nothing."""
+    """What a sweep leaves behind."""
 
     def __init__(
         self,
@@ -41,18 +67,20 @@ class Pass:
         writes: Sequence[Write],
         names: dict[int, str],
         complete: bool = True,
+        moment: Moment | None = None,
     ) -> None:
+        if moment is None:
+            moment = Moment(ops)
         self.roots = roots
         self.seeds = seeds
         self.ops = ops
         self.pulled = pulled
         self.writes = writes
         self.names = names
-        self.exits = exits.so_far()
-        self.written = None if seeds is None else written_to(ops)
-        """Constants whose arrays had been written to when the pass ran; what is written later changes nothing. None: there was no pass yet."""
-        self.number = new_uid()
-        """Drawn when the pass ended, to tell what came before and what after."""
+        self.exits = moment.exits
+        self.written = None if seeds is None else moment.written
+        """None: there was no pass yet."""
+        self.number = moment.number
         self.complete = complete and seeds is not None
         """False: only the first rules have run, as many as there are entries in ``pulled``."""
 

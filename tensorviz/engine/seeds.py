@@ -14,7 +14,7 @@ from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import GraphError, SeedError
 
 
-def root_of(y: Any, *, apart: bool = False) -> Node:
+def root_of(y: Any, apart: bool) -> Node:
     if not isinstance(y, Tensor):
         raise GraphError(f"backward starts from a Tensor, got {type(y).__name__}")
     node = y._kept_apart() if apart else y._kept()

@@ -92,8 +92,14 @@ class Tensor(Node, metaclass=_Made):
 
     def _kept_apart(self) -> Node:
         """The same, apart from this Tensor where nobody has it as a node yet: who keeps the node does not keep the Tensor and what that holds."""
-        if not self.used and self._is_node():
-            self._more().now = twin(self)
+        own = self.own
+        if not self.used and (own is None or own.now is None):
+            made = twin(self)
+            if own is None:
+                self.own = Own(made)
+            else:
+                own.now = made
+            return made
         return self._kept()
 
     def _is_node(self) -> bool:
