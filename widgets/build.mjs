@@ -26,7 +26,7 @@ for (const name of [...sources(), "build.mjs", "package-lock.json", "tsconfig.js
     .update(readFileSync(join(here, name), "utf8").replaceAll("\r\n", "\n"))
     .update("\n");
 }
-const line = `/* tensorviz sources ${hash.digest("hex")} */\n`;
+const line = `/* tensorviz sources ${hash.digest("hex").slice(0, 12)} */\n`;
 
 const common = {
   bundle: true,
@@ -43,7 +43,7 @@ async function shorter(name, text) {
   const rewritten = await rewrite(text, {
     module,
     ecma: 2022,
-    compress: { passes: 3, unsafe_arrows: true, unsafe_methods: true },
+    compress: { passes: 4, pure_getters: true, unsafe_arrows: true, unsafe_methods: true },
     mangle: false,
   });
   const { code, errors } = await minify(name, rewritten.code, {

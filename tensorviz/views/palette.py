@@ -20,7 +20,7 @@ Tokens = Mapping[str, str]
 _PAPER = {
     "bg": "#ffffff", "bg2": "#f5f7f9", "ink": "#16191d", "ink2": "#4d5761", "ink3": "#68727d", "hair": "#dde2e7", "hair2": "#aab3bd",
     "wire": "#7d8995", "cell0": "#ffffff", "node": "#ffffff", "now": "#ffc933", "nowsoft": "#fff2c9", "nowink": "#6b4700", "onnow": "#16191d",
-    "ok": "#176b34", "okbg": "#e3f4e8", "warn": "#7a5200", "warnbg": "#fff2c9", "focus": "#0a5796",
+    "ok": "#176b34", "okbg": "#e3f4e8", "warn": "#7a5200", "focus": "#0a5796",
 }  # fmt: skip
 _OKABE_ITO = _PAPER | {
     "val": "#0a5796", "valink": "#073d6b", "vpos": "#0072b2", "vneg": "#009e73",
@@ -30,7 +30,7 @@ _OKABE_ITO = _PAPER | {
 _DARK = {
     "bg": "#15181c", "bg2": "#1c2026", "ink": "#eceff2", "ink2": "#b3bcc6", "ink3": "#8d97a2", "hair": "#333a42", "hair2": "#5a6470",
     "wire": "#7f8b97", "cell0": "#1f242a", "node": "#1f242a", "now": "#f2b90f", "nowsoft": "#3a2f0c", "nowink": "#ffdc73", "onnow": "#16191d",
-    "ok": "#6fd692", "okbg": "#12301d", "warn": "#ffdc73", "warnbg": "#3a2f0c", "focus": "#8fc7ff",
+    "ok": "#6fd692", "okbg": "#12301d", "warn": "#ffdc73", "focus": "#8fc7ff",
     "val": "#8fc7ff", "valink": "#d3e9ff", "vpos": "#2f8fd6", "vneg": "#1fae86",
     "grad": "#ffa06b", "gradink": "#ffe0cd", "gline": "#f0813f", "gpos": "#e2661c", "gneg": "#c765a0", "done": "#3a2315",
     "err": "#ff8b94", "errbg": "#3d1418",

@@ -138,7 +138,7 @@ def press(key: str) -> Act:
 
 def entry(name: str) -> Act:
     """Focus one entry of an array."""
-    return lambda stepper: stepper.locator(f'[role=gridcell][aria-label^="{name} is"]').focus()
+    return lambda stepper: stepper.locator(f'[role=tabpanel] [role=gridcell][aria-label^="{name} is"]').focus()
 
 
 def edited(name: str, to: str) -> Act:
@@ -166,7 +166,7 @@ def sliced(index: str) -> Act:
         field = stepper.get_by_role("textbox").first
         field.fill(index)
         field.press("Enter")
-        expect(stepper.locator(".tv-slice table")).to_be_visible()
+        expect(stepper.locator("[role=tabpanel] .tv-slice table")).to_be_visible()
         field.scroll_into_view_if_needed()
 
     return act

@@ -40,6 +40,6 @@ def test_each_network_shows_what_is_wrong_with_it(open_notebook):
     book.cell(cell)
     stepper = book.debugger(cell=cell)
     expect(stepper.get_by_role("status")).to_contain_text("softsign")
-    expect(stepper.locator(".tv-heading")).to_contain_text("its own rule: mismatch")
+    expect(stepper.get_by_role("tabpanel").locator(".tv-heading")).to_contain_text("its own rule: mismatch")
     expect(stepper.locator('.tv-verdict[data-sign="bad"]').first).to_be_attached()
     expect(stepper.locator('.tv-verdict[data-sign="ok"]').first).to_be_attached()

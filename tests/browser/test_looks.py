@@ -42,7 +42,7 @@ def test_the_log_scale_is_that_of_graph_legend_and_inspector(show):
 def test_what_needs_a_kernel_is_not_offered_on_a_page_and_works_where_there_is_one(show, open_page, tmp_path):
     offline = show(scenes.large(), step=12)
     node("W")(offline)
-    expect(offline.locator(".tv-picture").first).to_be_visible()
+    expect(offline.get_by_role("tabpanel").locator(".tv-picture").first).to_be_visible()
     expect(offline.get_by_role("textbox", name="Part of W")).to_have_count(0)
     tab("Shares")(offline)
     expect(offline.get_by_role("table", name="Ledger of ∂W")).to_be_visible()
@@ -62,7 +62,7 @@ def test_what_needs_a_kernel_is_not_offered_on_a_page_and_works_where_there_is_o
 def test_a_large_array_beside_far_larger_numbers_is_a_picture_one_can_see(show):
     stepper = show(scenes.large(), step=0)
     node("W")(stepper)
-    picture = stepper.locator("canvas.tv-picture").first
+    picture = stepper.get_by_role("tabpanel").locator("canvas.tv-picture").first
     expect(picture).to_be_visible()
     stepper.page.evaluate("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
     spread = picture.evaluate(

@@ -133,7 +133,7 @@ def goes_to_the_blamed_node(stepper, book):
     blamed, here = book.python("print(trace.report.blame)"), stepper.get_attribute("data-step")
     assert here not in (None, "0")
     expect(stepper.locator(f'[data-node="{blamed}"][data-selected]')).to_be_attached()
-    expect(stepper.locator(".tv-heading")).to_contain_text("its own rule: mismatch")
+    expect(stepper.get_by_role("tabpanel").locator(".tv-heading")).to_contain_text("its own rule: mismatch")
     stepper.get_by_role("button", name="First step").click()
     expect(stepper).to_have_attribute("data-step", "0")
     stepper.get_by_role("button", name="Go to the blamed node").click()

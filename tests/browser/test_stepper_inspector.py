@@ -183,9 +183,9 @@ def test_an_entry_under_the_pointer_in_the_picture_is_followed_as_in_the_inspect
     expect(ringed).to_have_count(1 + 3 + 3 + 1)  # of ∂(h + b), of ∂X and ∂W, and itself
     look(stepper, "leaf b", "b[0]")
     point(f"[data-value='{b}'] .tv-in", 1)
-    expect(stepper.locator(".tv-entry")).to_contain_text("b[1] =")
+    expect(stepper.get_by_role("tabpanel").locator(".tv-entry")).to_contain_text("b[1] =")
     stepper.get_by_role("button", name="Next step").hover()
-    expect(stepper.locator(".tv-entry")).to_contain_text("b[0] =")
+    expect(stepper.get_by_role("tabpanel").locator(".tv-entry")).to_contain_text("b[0] =")
 
 
 def test_the_numbers_of_the_entry_that_is_looked_at_are_put_in(show):

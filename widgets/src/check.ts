@@ -47,7 +47,7 @@ export class Check {
   progress: CheckMessage | null = null;
   /** The node whose rule is wrong; -1 for none. */
   blame: number;
-  private readonly listeners = new Set<() => void>();
+  readonly #listeners = new Set<() => void>();
 
   constructor(rec: Recording) {
     const { verdicts: v, check_kind, check_note } = rec.header.view;
@@ -56,7 +56,7 @@ export class Check {
     const numbers = [v.node, v.slot, v.analytic, v.numeric, v.error].map((entry) => rec.column(entry));
     const [nodes = [], slots = [], analytic = [], numeric = [], error = []] = numbers;
     for (let i = 0; i < nodes.length; i++) {
-      this.put({
+      this.#put({
         node: nodes[i] ?? -1,
         slot: slots[i] ?? -1,
         scope: v.scope[i] ?? "",
@@ -69,10 +69,10 @@ export class Check {
         reason: v.reason[i] ?? "",
       });
     }
-    this.blame = this.culprit();
+    this.blame = this.#culprit();
   }
 
-  private put(row: Row): void {
+  #put(row: Row): void {
     const add = <K>(map: Map<K, Row[]>, key: K) => {
       const list = map.get(key);
       if (list) list.push(row);
@@ -86,7 +86,7 @@ export class Check {
   }
 
   /** As the report has it: of the nodes whose own rule or sum is wrong, the one nearest the root. */
-  private culprit(): number {
+  #culprit(): number {
     let found = -1;
     for (const rows of [...this.rules.values(), ...this.gradients.values()])
       for (const r of rows) if (r.verdict === "mismatch" && r.scope !== "global") found = Math.max(found, r.node);
@@ -96,18 +96,18 @@ export class Check {
   /** Take over what the kernel says; null: it is gone. */
   hear(message: CheckMessage | null): void {
     this.progress = message;
-    if (message) this.take(message);
+    if (message) this.#take(message);
     this.version++;
-    for (const listener of [...this.listeners]) listener();
+    for (const listener of [...this.#listeners]) listener();
   }
 
-  private take(message: CheckMessage): void {
+  #take(message: CheckMessage): void {
     if (message.whole) for (const map of [this.gradients, this.rules, this.worst]) map.clear();
     const { rows } = message;
     for (let i = 0; i < (rows?.node.length ?? 0); i++) {
       const text = (name: keyof Row) => String(rows?.[name][i] ?? "");
       const number = (name: keyof Row) => Number(rows?.[name][i] ?? NaN);
-      this.put({
+      this.#put({
         node: number("node"),
         slot: number("slot"),
         scope: text("scope"),
@@ -122,11 +122,11 @@ export class Check {
     }
     if (this.worst.size && message.kind) this.kind = message.kind;
     if (message.note !== undefined) this.note = message.note;
-    this.blame = message.blame ?? this.culprit();
+    this.blame = message.blame ?? this.#culprit();
   }
 
   on(listener: () => void): void {
-    this.listeners.add(listener);
+    this.#listeners.add(listener);
   }
 }
 

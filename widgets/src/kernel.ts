@@ -26,9 +26,9 @@ const GONE = "No kernel holds this trace: run the cell again, with the trace in 
 
 export class Kernel {
   live = false;
-  private serial = Math.floor(Math.random() * 2 ** 40); // frames of one display hear each other's answers
-  private readonly waiting = new Map<number, (reply: Reply) => void>();
-  private readonly listeners = new Set<() => void>();
+  #serial = Math.floor(Math.random() * 2 ** 40); // frames of one display hear each other's answers
+  readonly #waiting = new Map<number, (reply: Reply) => void>();
+  readonly #listeners = new Set<() => void>();
 
   constructor(private readonly say: ((wish: object) => void) | null = null) {}
 
@@ -40,38 +40,38 @@ export class Kernel {
   /** A promise that is always kept: with an answer, or with why there is none. */
   ask(wish: Wish): Promise<Reply> {
     if (!this.live || !this.say) return Promise.resolve({ error: GONE });
-    const serial = ++this.serial;
+    const serial = ++this.#serial;
     const { values, shares } = wish.changes;
     // As words: JSON has none for NaN and infinities.
     const words = (list: readonly (readonly [unknown, unknown, number])[]) =>
       list.map(([a, b, number]) => [a, b, String(number)]);
-    const answer = new Promise<Reply>((resolve) => this.waiting.set(serial, resolve));
+    const answer = new Promise<Reply>((resolve) => this.#waiting.set(serial, resolve));
     this.say({ ...wish, serial, changes: { values: words(values), shares: words(shares) } });
     return answer;
   }
 
   hear(reply: Reply): void {
-    this.waiting.get(reply.serial ?? -1)?.(reply);
-    this.waiting.delete(reply.serial ?? -1);
+    this.#waiting.get(reply.serial ?? -1)?.(reply);
+    this.#waiting.delete(reply.serial ?? -1);
   }
 
   set(live: boolean): void {
     if (live === this.live) return;
     this.live = live;
     if (!live) {
-      for (const resolve of this.waiting.values()) resolve({ error: GONE });
-      this.waiting.clear();
+      for (const resolve of this.#waiting.values()) resolve({ error: GONE });
+      this.#waiting.clear();
     }
-    for (const listener of this.listeners) listener();
+    for (const listener of this.#listeners) listener();
   }
 
   /** Call back when the kernel comes or goes. */
   on(listener: () => void): void {
-    this.listeners.add(listener);
+    this.#listeners.add(listener);
   }
 
   /** The panes that listened are gone. */
   forget(): void {
-    this.listeners.clear();
+    this.#listeners.clear();
   }
 }

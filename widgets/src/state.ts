@@ -30,31 +30,37 @@ export const KEYS = Object.keys(DEFAULTS) as (keyof State)[];
 type Listener = (state: Readonly<State>, changed: Partial<State>, mine: boolean) => void;
 
 export class Store {
-  private readonly listeners = new Set<Listener>();
-  private state: State;
+  readonly #listeners = new Set<Listener>();
+  #state: State;
 
   constructor(start: Partial<State> = {}) {
-    this.state = { ...DEFAULTS, ...start };
+    this.#state = { ...DEFAULTS, ...start };
   }
 
   get now(): Readonly<State> {
-    return this.state;
+    return this.#state;
   }
 
   /** Take over a change; `mine` is false for what came from Python or from another view, and is not sent back. */
-  set(patch: Partial<State>, mine = true): void {
+  readonly set = (patch: Partial<State>, mine = true): void => {
     const changed: Partial<State> = {};
     for (const key of KEYS) {
       if (!(key in patch) || patch[key] === undefined) continue;
-      if (JSON.stringify(patch[key]) !== JSON.stringify(this.state[key])) Object.assign(changed, { [key]: patch[key] });
+      if (JSON.stringify(patch[key]) !== JSON.stringify(this.#state[key]))
+        Object.assign(changed, { [key]: patch[key] });
     }
     if (Object.keys(changed).length === 0) return;
-    this.state = { ...this.state, ...changed };
-    for (const listener of [...this.listeners]) listener(this.state, changed, mine);
-  }
+    this.#state = { ...this.#state, ...changed };
+    for (const listener of [...this.#listeners]) listener(this.#state, changed, mine);
+  };
 
   on(listener: Listener): () => void {
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
+}
+
+/** A store as it will be at another step; what is set in it is set in the store itself. */
+export function at(store: Store, step: number): Store {
+  return Object.create(store, { now: { get: () => ({ ...store.now, step }) } }) as Store;
 }

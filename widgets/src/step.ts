@@ -58,24 +58,24 @@ export class Steps {
   /** Steps during which a NaN or an infinity is on its way. */
   readonly alive: [number, number][] = [];
   readonly edges = new Map<string, EdgeSteps>();
-  private readonly arrival: Int32Array;
-  private readonly pulled: Int32Array;
-  private readonly zero: Uint8Array;
-  private readonly totals: { step: number; array: number; shares: number }[][];
-  private readonly stops: Record<Granularity, readonly number[]>;
-  private readonly points = new Map<string, readonly number[]>();
-  private readonly groupOf: Int32Array;
+  readonly #arrival: Int32Array;
+  readonly #pulled: Int32Array;
+  readonly #zero: Uint8Array;
+  readonly #totals: { step: number; array: number; shares: number }[][];
+  readonly #stops: Record<Granularity, readonly number[]>;
+  readonly #points = new Map<string, readonly number[]>();
+  readonly #groupOf: Int32Array;
   /** The record of a backward pass that is a graph itself: every step computes one value. */
   readonly computes: boolean;
 
   constructor(readonly rec: Recording) {
     const nodes = rec.header.nodes;
     const n = rec.length;
-    this.arrival = new Int32Array(nodes.length).fill(NEVER);
-    this.pulled = new Int32Array(nodes.length).fill(NEVER);
-    this.zero = new Uint8Array(nodes.length);
-    this.totals = nodes.map(() => []);
-    this.groupOf = new Int32Array(n);
+    this.#arrival = new Int32Array(nodes.length).fill(NEVER);
+    this.#pulled = new Int32Array(nodes.length).fill(NEVER);
+    this.#zero = new Uint8Array(nodes.length);
+    this.#totals = nodes.map(() => []);
+    this.#groupOf = new Int32Array(n);
     const count = new Int32Array(nodes.length);
     this.computes = n > 1 && rec.kinds.every((kind) => kind === "seed");
     let group: { first: number; last: number; node: number; label: string; kind: string } | null = null;
@@ -99,23 +99,23 @@ export class Steps {
         this.groups.push(group);
       }
       group.last = k;
-      this.groupOf[k] = this.groups.length - 1;
+      this.#groupOf[k] = this.groups.length - 1;
       if (kind === "seed") {
-        this.arrival[node] = Math.min(this.arrival[node] ?? NEVER, k);
+        this.#arrival[node] = Math.min(this.#arrival[node] ?? NEVER, k);
         const seed = after >= 0 ? after : nodes[node]?.shares.length ? -1 : (nodes[node]?.cotangent ?? -1);
-        this.totals[node]?.push({ step: k, array: seed, shares: count[node] ?? 0 });
-      } else if (kind === "pull") this.pulled[node] = k;
+        this.#totals[node]?.push({ step: k, array: seed, shares: count[node] ?? 0 });
+      } else if (kind === "pull") this.#pulled[node] = k;
       else if (share >= 0 && (kind === "unbroadcast" || kind === "accumulate")) {
         const key = `${rec.share.consumer[share]}:${rec.share.slot[share]}`;
         const edge = this.edges.get(key) ?? { share, unbroadcast: -1, accumulate: NEVER };
         this.edges.set(key, edge);
         edge[kind] = k;
         if (kind === "accumulate") {
-          this.arrival[node] = Math.min(this.arrival[node] ?? NEVER, k);
+          this.#arrival[node] = Math.min(this.#arrival[node] ?? NEVER, k);
           count[node] = (count[node] ?? 0) + 1;
-          this.totals[node]?.push({ step: k, array: rec.share.total[share] ?? -1, shares: count[node] ?? 0 });
+          this.#totals[node]?.push({ step: k, array: rec.share.total[share] ?? -1, shares: count[node] ?? 0 });
         }
-        this.mark(k, kind, share, node, count[node] ?? 0);
+        this.#mark(k, kind, share, node, count[node] ?? 0);
       }
       const worst =
         share >= 0 && kind !== "pull" ? special(rec, share, kind === "unbroadcast" ? "local" : "value") : "";
@@ -125,20 +125,20 @@ export class Steps {
       }
     }
     nodes.forEach((entry, id) => {
-      const total = this.totals[id]?.at(-1);
+      const total = this.#totals[id]?.at(-1);
       if (entry.kind !== "op" && total) {
-        const all = this.totals[id]?.findLast((t) => t.shares >= entry.shares.length);
-        this.pulled[id] = all?.step ?? NEVER;
+        const all = this.#totals[id]?.findLast((t) => t.shares >= entry.shares.length);
+        this.#pulled[id] = all?.step ?? NEVER;
       }
-      this.zero[id] = total && zeroAt(rec, total.array) ? 1 : 0;
+      this.#zero[id] = total && zeroAt(rec, total.array) ? 1 : 0;
     });
-    this.markFindings();
+    this.#markFindings();
     this.markChecks();
     const shares = [...Array(n).keys()].filter((k) => rec.kinds[k] !== "pull" && rec.kinds[k] !== "unbroadcast");
-    this.stops = { micro: [...Array(n).keys()], share: shares, node: this.groups.map((g) => g.last) };
+    this.#stops = { micro: [...Array(n).keys()], share: shares, node: this.groups.map((g) => g.last) };
   }
 
-  private mark(k: number, kind: "unbroadcast" | "accumulate", share: number, node: number, arrived: number): void {
+  #mark(k: number, kind: "unbroadcast" | "accumulate", share: number, node: number, arrived: number): void {
     const { rec } = this;
     const add = (mark: MarkKind, label: string) => this.marks.push({ step: k, kind: mark, node, label });
     const entry = rec.header.nodes[node];
@@ -146,12 +146,12 @@ export class Steps {
       add("unbroadcast", `Σ ${axes(rec.axes(share))}`);
     } else {
       if (entry && entry.shares.length > 1) add("fork", `Σ ${shortTitle(rec, node)} ${arrived}/${entry.shares.length}`);
-      const route = rec.array(rec.share.route[share] ?? -1);
+      const route = rec.array(rec.share.route[share]);
       if (route) add("route", `route ${route.size - route.stats.zeros} of ${route.size}`);
     }
     const sent = special(rec, share, kind === "unbroadcast" ? "local" : "value");
     if (!sent) return;
-    const held = specialOf(rec.array(rec.header.nodes[rec.share.consumer[share] ?? 0]?.cotangent ?? -1));
+    const held = specialOf(rec.array(rec.header.nodes[rec.share.consumer[share] ?? 0]?.cotangent));
     const again = kind === "accumulate" && rec.axes(share).length > 0 && special(rec, share, "local") === sent;
     if (sent === "nan" && held !== "nan" && !again) add("nan", "NaN");
     else if (sent === "inf" && !held && !again) add("inf", "∞");
@@ -171,14 +171,14 @@ export class Steps {
     };
     // A wrong rule is marked where it runs, a wrong gradient where it is complete.
     for (const rows of rules.values()) add(rows, "the rule of ", (node) => (node < 0 ? undefined : this.ruled(node)));
-    for (const rows of gradients.values()) add(rows, "∂", (node) => this.totals[node]?.at(-1)?.step);
+    for (const rows of gradients.values()) add(rows, "∂", (node) => this.#totals[node]?.at(-1)?.step);
     // One by one: a long pass has more marks than a call takes arguments.
     this.marks.length = 0;
     for (const mark of [...others, ...found.values()].sort((a, b) => a.step - b.step)) this.marks.push(mark);
   }
 
   /** One mark for each finding: where `.grad` is written for one about what it held, else where the rule of its node runs. */
-  private markFindings(): void {
+  #markFindings(): void {
     for (const { kind, node } of this.rec.header.view.findings) {
       if (node < 0 || !this.length) continue;
       const written =
@@ -192,14 +192,14 @@ export class Steps {
 
   /** The step at which a node's rule runs or its last share arrives; where it gets none, the rule that used it, else the first step. */
   ruled(id: number): number {
-    const own = this.pulled[id] ?? NEVER;
+    const own = this.#pulled[id] ?? NEVER;
     if (own !== NEVER) return own;
-    const last = this.totals[id]?.at(-1);
+    const last = this.#totals[id]?.at(-1);
     if (last) return last.step;
     const user = this.rec.header.nodes.findIndex(
-      (n, i) => n.inputs.includes(id) && (this.pulled[i] ?? NEVER) !== NEVER,
+      (n, i) => n.inputs.includes(id) && (this.#pulled[i] ?? NEVER) !== NEVER,
     );
-    return user < 0 ? 0 : (this.pulled[user] ?? 0);
+    return user < 0 ? 0 : (this.#pulled[user] ?? 0);
   }
 
   get length(): number {
@@ -211,7 +211,7 @@ export class Steps {
   }
 
   group(k: number): Group | undefined {
-    return this.groups[this.groupOf[k] ?? -1];
+    return this.groups[this.#groupOf[k] ?? -1];
   }
 
   activeNode(k: number): number {
@@ -231,19 +231,19 @@ export class Steps {
 
   node(id: number, k: number): NodeState {
     if (this.activeNode(k) === id) return "active";
-    if ((this.arrival[id] ?? NEVER) > k) return "idle";
-    if ((this.pulled[id] ?? NEVER) > k) return "reached";
-    return this.zero[id] ? "zero" : "done";
+    if ((this.#arrival[id] ?? NEVER) > k) return "idle";
+    if ((this.#pulled[id] ?? NEVER) > k) return "reached";
+    return this.#zero[id] ? "zero" : "done";
   }
 
   /** When the first share reaches one of these nodes, and when the rules of all that receive any have run. */
   span(ids: readonly number[]): Span {
-    const inside = ids.filter((id) => (this.totals[id]?.length ?? 0) > 0);
+    const inside = ids.filter((id) => (this.#totals[id]?.length ?? 0) > 0);
     const last = (list: number[]) => list.reduce((a, b) => Math.max(a, b), -1);
     return {
-      first: inside.reduce((a, id) => Math.min(a, this.arrival[id] ?? NEVER), NEVER),
+      first: inside.reduce((a, id) => Math.min(a, this.#arrival[id] ?? NEVER), NEVER),
       done: inside.length
-        ? last(inside.map((id) => Math.max(this.arrival[id] ?? NEVER, this.pulled[id] ?? NEVER)))
+        ? last(inside.map((id) => Math.max(this.#arrival[id] ?? NEVER, this.#pulled[id] ?? NEVER)))
         : NEVER,
     };
   }
@@ -263,21 +263,21 @@ export class Steps {
 
   /** The running sum at a node after step k, and how many shares are in it; null before the first. */
   total(id: number, k: number): { array: ArrayView | null; shares: number } | null {
-    const list = this.totals[id] ?? [];
+    const list = this.#totals[id] ?? [];
     const found = list[until(list, (t) => t.step <= k) - 1];
     return found ? { array: this.rec.array(found.array), shares: found.shares } : null;
   }
 
   /** The next (or previous) stop of a granularity; stays where there is none. */
   move(k: number, direction: 1 | -1, granularity: Granularity): number {
-    return beside(this.stops[granularity], k, direction) ?? (direction > 0 ? this.length - 1 : 0);
+    return beside(this.#stops[granularity], k, direction) ?? (direction > 0 ? this.length - 1 : 0);
   }
 
-  private ends: readonly [number, number] | null | undefined;
+  #ends: readonly [number, number] | null | undefined;
 
   /** The least and the largest norm of a share, where they are far enough apart to be told by the width of a wire. */
   get norms(): readonly [number, number] | null {
-    if (this.ends !== undefined) return this.ends;
+    if (this.#ends !== undefined) return this.#ends;
     let [low, high] = [Infinity, 0];
     for (const index of this.rec.share.value) {
       const norm = Math.abs(this.rec.single(index) ?? this.rec.array(index)?.stats.norm ?? 0);
@@ -285,7 +285,7 @@ export class Steps {
       [low, high] = [Math.min(low, norm), Math.max(high, norm)];
     }
     // Below the hundred-millionth of the largest a wire can be no thinner.
-    return (this.ends = high > SPREAD * low ? [Math.max(low, high * 1e-8), high] : null);
+    return (this.#ends = high > SPREAD * low ? [Math.max(low, high * 1e-8), high] : null);
   }
 
   /** Per node 1 where it is an ancestor of this one, 2 where it is a descendant. */
@@ -303,11 +303,11 @@ export class Steps {
 
   /** The next (or previous) step that a node takes part in: its rule, a share that it gets or sends. */
   touching(id: number, k: number, direction: 1 | -1): number | undefined {
-    for (let i = k + direction; i >= 0 && i < this.length; i += direction) if (this.touches(id, i)) return i;
+    for (let i = k + direction; i >= 0 && i < this.length; i += direction) if (this.#touches(id, i)) return i;
     return undefined;
   }
 
-  private touches(id: number, k: number): boolean {
+  #touches(id: number, k: number): boolean {
     const share = this.shareAt(k);
     return this.activeNode(k) === id || (share >= 0 && this.rec.share.consumer[share] === id);
   }
@@ -323,7 +323,7 @@ export class Steps {
   /** Steps at which the given breakpoints stop, ascending; with none given, every mark is one. */
   breaks(points: readonly (string | number)[]): readonly number[] {
     const name = JSON.stringify(points);
-    const known = this.points.get(name);
+    const known = this.#points.get(name);
     if (known) return known;
     const kinds = new Set(points);
     const steps = this.marks.filter((m) => points.length === 0 || kinds.has(m.kind)).map((m) => m.step);
@@ -332,8 +332,8 @@ export class Steps {
         if (kinds.has(this.activeNode(k)) && this.rec.kinds[k] !== "pull") steps.push(k);
     }
     const found = [...new Set(steps)].sort((a, b) => a - b);
-    if (this.points.size > 8) this.points.clear(); // breakpoints are set by hand: a few sets are enough
-    this.points.set(name, found);
+    if (this.#points.size > 8) this.#points.clear(); // breakpoints are set by hand: a few sets are enough
+    this.#points.set(name, found);
     return found;
   }
 }

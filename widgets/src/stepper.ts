@@ -57,6 +57,10 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     shown: () => store.now.selected ?? steps.activeNode(store.now.step),
     select: (id) => store.set({ selected: id }),
     go: (step) => store.set({ step: steps.clamp(step), selected: null }),
+    stopAt: (point) => {
+      const now = store.now.breakpoints;
+      store.set({ breakpoints: now.includes(point) ? now.filter((p) => p !== point) : [...now, point] });
+    },
     ask: (action) => options.ask?.(action),
     session: options.session ?? session(rec),
   };

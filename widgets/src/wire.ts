@@ -167,14 +167,14 @@ export class Recording {
   }
 
   /** The number of an array that is one float64, as nearly all of a very long pass are; null for every other. */
-  single(index: number): number | null {
+  single(index = -1): number | null {
     const kind = this.places.dtype[index];
     if (kind === undefined || kind !== this.doubles || this.sizes[this.places.shape[index] ?? -1] !== 1) return null;
     return this.whole[(this.places.offset[index] ?? 0) / 8] ?? null;
   }
 
   /** The array at a position of the table; null for -1. */
-  array(index: number): ArrayView | null {
+  array(index = -1): ArrayView | null {
     if (index < 0) return null;
     const known = this.made.get(index);
     if (known) return known;

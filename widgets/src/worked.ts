@@ -27,8 +27,8 @@ export interface Worked {
 }
 
 export function worked(rec: Recording, share: number, position: number): Worked | null {
-  const value = rec.array(rec.share.value[share] ?? -1);
-  const local = rec.array(rec.share.local[share] ?? -1);
+  const value = rec.array(rec.share.value[share]);
+  const local = rec.array(rec.share.local[share]);
   const consumer = rec.header.nodes[rec.share.consumer[share] ?? -1];
   if (!value?.data || !local || !consumer) return null;
   const result = number(value.data[position] ?? NaN);
@@ -38,7 +38,7 @@ export function worked(rec: Recording, share: number, position: number): Worked 
     const terms = local.data && along(local, summed, at, value.shape);
     return terms && { pieces: sum(terms.map((x) => [put(x, "g")])), result };
   }
-  const route = rec.array(rec.share.route[share] ?? -1);
+  const route = rec.array(rec.share.route[share]);
   if (route?.data && route.size === value.size) {
     const weight = route.data[position] ?? 0;
     const pieces = weight ? [`t${fraction(weight)} · `, put((value.data[position] ?? NaN) / weight, "g")] : ["t0"];
@@ -66,7 +66,7 @@ function along(local: ArrayView, summed: readonly number[], at: readonly number[
 /** What each word of a rule stands for. */
 function wordsOf(rec: Recording, share: number, local: ArrayView): Map<string, Word> | null {
   const consumer = rec.header.nodes[rec.share.consumer[share] ?? -1];
-  const cotangent = rec.array(consumer?.cotangent ?? -1);
+  const cotangent = rec.array(consumer?.cotangent);
   if (!consumer || !cotangent?.data) return null;
   const rank = local.shape.length;
   const axis = consumer.params["axis"];

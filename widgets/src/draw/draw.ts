@@ -260,7 +260,7 @@ function station(rec: Recording, steps: Steps, item: Item, root: boolean, taken:
     right = Math.max(right, start + label.width);
     below = Math.max(below, 10 + label.height);
   }
-  const last = rec.array(n?.cotangent ?? -1) ?? rec.array(rec.share.total[n?.shares.at(-1) ?? -1] ?? -1);
+  const last = rec.array(n?.cotangent) ?? rec.array(rec.share.total[n?.shares.at(-1) ?? -1]);
   if (n && last && (n.shares.length || root)) {
     const label = labelled(rec, "gradient", last, start, () => 15);
     const { form } = label;

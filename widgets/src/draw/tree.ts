@@ -46,8 +46,8 @@ export interface Scene {
 export class Tree {
   readonly root: Group = { key: "", kind: "scope", label: "", parent: null, parts: [], members: [] };
   readonly groups = new Map<string, Group>();
-  private readonly homes: Group[];
-  private readonly uses: { start: Int32Array; consumer: Int32Array };
+  readonly #homes: Group[];
+  readonly #uses: { start: Int32Array; consumer: Int32Array };
 
   constructor(private readonly rec: Recording) {
     const { nodes } = rec.header;
@@ -71,7 +71,7 @@ export class Tree {
     };
     const homes = used(nodes);
     nodes.forEach((n, id) => find(homes.get(id) ?? n.scope).parts.push(id));
-    this.homes = new Array<Group>(nodes.length);
+    this.#homes = new Array<Group>(nodes.length);
     // Children were made after their parents, so going backwards finds their members complete.
     for (const group of [...scopes.values()].reverse()) {
       const last = (part: number | Group) => (typeof part === "number" ? part : (part.members.at(-1) ?? -1));
@@ -79,7 +79,7 @@ export class Tree {
         .flatMap((part) => (typeof part === "number" ? part : part.members))
         .sort((a, b) => a - b);
       group.parts.sort((a, b) => last(a) - last(b));
-      this.cut(group);
+      this.#cut(group);
       if (group !== this.root) this.groups.set(group.key, group);
     }
     const start = new Int32Array(nodes.length + 1);
@@ -90,11 +90,11 @@ export class Tree {
     nodes.forEach((n, id) => {
       for (const i of n.inputs) consumer[at[i]!++] = id;
     });
-    this.uses = { start, consumer };
+    this.#uses = { start, consumer };
   }
 
   /** Cut the parts of a crowded group into stretches, and those again. */
-  private cut(group: Group): void {
+  #cut(group: Group): void {
     if (group.parts.length > CROWD) {
       const size = Math.max(4, Math.ceil(group.parts.length / STRETCHES));
       const parts: Group[] = [];
@@ -105,14 +105,14 @@ export class Tree {
         const label = `« ${count(members.length)} nodes »`;
         const made: Group = { key, kind: "fold", label, parent: group, parts: some, members };
         for (const part of some) if (typeof part !== "number") Object.assign(part, { parent: made });
-        this.cut(made);
+        this.#cut(made);
         this.groups.set(key, made);
         parts.push(made);
       }
       group.parts = parts;
       return;
     }
-    for (const part of group.parts) if (typeof part === "number") this.homes[part] = group;
+    for (const part of group.parts) if (typeof part === "number") this.#homes[part] = group;
   }
 
   get size(): number {
@@ -122,7 +122,7 @@ export class Tree {
   /** The groups around a node, from the innermost outwards. */
   around(id: number): Group[] {
     const found: Group[] = [];
-    for (let g: Group | null = this.homes[id] ?? null; g && g !== this.root; g = g.parent) found.push(g);
+    for (let g: Group | null = this.#homes[id] ?? null; g && g !== this.root; g = g.parent) found.push(g);
     return found;
   }
 
@@ -156,7 +156,7 @@ export class Tree {
       if (item.group) for (const id of item.group.members) owner[id] = i;
       else owner[item.node] = i;
     });
-    return { items, ...this.wires(items, owner), owner };
+    return { items, ...this.#wires(items, owner), owner };
   }
 
   /** The nodes near one: its operands first, then those that take it. */
@@ -174,16 +174,16 @@ export class Tree {
     const items = [...kept].sort((a, b) => a - b).map((node) => ({ node, group: null }));
     const owner = new Int32Array(nodes.length).fill(-1);
     items.forEach((item, i) => (owner[item.node] = i));
-    return { items, ...this.wires(items, owner), owner };
+    return { items, ...this.#wires(items, owner), owner };
   }
 
   /** The nodes that take this one, unless it is used all over, which is more than `most` times. */
   takers(id: number, most = FOLLOWED): number[] {
-    const [from, to] = [this.uses.start[id] ?? 0, this.uses.start[id + 1] ?? 0];
-    return to - from <= most ? [...this.uses.consumer.subarray(from, to)] : [];
+    const [from, to] = [this.#uses.start[id] ?? 0, this.#uses.start[id + 1] ?? 0];
+    return to - from <= most ? [...this.#uses.consumer.subarray(from, to)] : [];
   }
 
-  private wires(items: Item[], owner: Int32Array): Pick<Scene, "wires" | "stubs"> {
+  #wires(items: Item[], owner: Int32Array): Pick<Scene, "wires" | "stubs"> {
     const wires: Wire[] = [];
     const stubs: Scene["stubs"] = new Map();
     const joint = new Map<number, Wire>();

@@ -66,10 +66,10 @@ export function bar(context: Context, actions: BarActions): Bar {
 
   const chosen = h("span", { class: "tv-chosen" });
   const boxes = STOPS.map(([kind, what]) => {
-    const box = h("input", { type: "checkbox", value: kind, onchange: () => toggle(kind) });
+    const box = h("input", { type: "checkbox", value: kind, onchange: () => context.stopAt(kind) });
     return { kind, box, label: h("label", {}, box, h("b", {}, kind), ` ${what}`) };
   });
-  const nodeBreak = h("button", { class: "tv-quiet", onclick: () => toggle(context.shown()) });
+  const nodeBreak = h("button", { class: "tv-quiet", onclick: () => context.stopAt(context.shown()) });
   const stopMenu = h(
     "div",
     { class: "tv-menu", role: "group", "aria-label": "Stop at", hidden: true },
@@ -89,10 +89,6 @@ export function bar(context: Context, actions: BarActions): Bar {
     icon("down"),
   );
   const stop = h("div", { class: "tv-anchor" }, stopButton, stopMenu);
-  const toggle = (point: string | number) => {
-    const now = store.now.breakpoints;
-    store.set({ breakpoints: now.includes(point) ? now.filter((p) => p !== point) : [...now, point] });
-  };
   const open = (show: boolean) => {
     stopMenu.hidden = !show;
     stopButton.setAttribute("aria-expanded", String(show));

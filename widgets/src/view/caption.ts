@@ -32,7 +32,7 @@ export function marked(sentence: string): Child[] {
 
 export function caption({ rec, store }: Context): Pane {
   const k = h("b");
-  const sentence = h("span", { class: "tv-sentence" });
+  const sentence = h("span");
   const element = h(
     "div",
     { class: "tv-caption", role: "status", "aria-live": "polite", "aria-atomic": "true" },

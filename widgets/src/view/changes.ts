@@ -128,7 +128,7 @@ export function changesBar({ session }: Context) {
   const message = h("p", { class: "tv-message" });
   const back = h("button", { class: "tv-quiet", onclick: () => session.reset() }, "Back to the recorded run");
   const strip = h("div", { class: "tv-changed", role: "group", "aria-label": "Changes" }, list, back);
-  const element = h("div", { class: "tv-changes", "aria-live": "polite" }, strip, message);
+  const element = h("div", { "aria-live": "polite" }, strip, message);
   const update = () => {
     const made = words(session);
     strip.hidden = made.length === 0;

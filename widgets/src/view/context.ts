@@ -13,6 +13,8 @@ export interface Context {
   /** Show a node; null goes back to the active one. */
   select(id: number | null): void;
   go(step: number): void;
+  /** A kind or a node becomes a breakpoint, or no longer one. */
+  stopAt(point: string | number): void;
   /** Ask the kernel for something of its check. */
   ask(action: "start" | "cancel"): void;
   /** What can be changed and loaded while there is a kernel, and what stays when another run is shown. */

@@ -21,7 +21,7 @@ export function entryBox(context: Context, id: number): Virtual {
 export function look(context: Context, id: number): Look {
   return (at, pick) => {
     const mine = pick?.node === id ? pick : null;
-    const box = at.closest(".tensorviz")?.querySelector(".tv-entry");
+    const box = at.closest(".tensorviz")?.querySelector("[role=tabpanel] .tv-entry");
     if (box) patch(box, mine ? about(context, mine) : []);
     mark(context, at, mine);
   };
@@ -73,7 +73,7 @@ function about(context: Context, pick: Pick): Virtual[] {
   if (value === undefined) return [];
   const refused = changeable(context, pick);
   const change = () => {
-    const cell = document.querySelector<HTMLElement>(`[data-cell="${keyOf(pick)}"]`);
+    const cell = document.querySelector<HTMLElement>(`[role=tabpanel] [data-cell="${keyOf(pick)}"]`);
     cell?.focus();
     edit(context, cell, pick);
   };

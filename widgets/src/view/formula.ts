@@ -1,5 +1,6 @@
 /** The rule of a share, as Python wrote it: in the user's names, and with the numbers of one entry. */
 import { h, Virtual, type Child } from "../virtual";
+import { unravel } from "../links";
 import type { Recording } from "../wire";
 import { spelled } from "../worked";
 
@@ -112,12 +113,5 @@ export function wrapped(title: string): string {
 
 /** `[0, 2]` for a flat position; nothing for one number. */
 export function position(index: number, sizes: readonly number[]): string {
-  if (!sizes.length) return "";
-  const at: number[] = [];
-  let rest = index;
-  for (const size of [...sizes].reverse()) {
-    at.unshift(rest % size);
-    rest = Math.floor(rest / size);
-  }
-  return `[${at.join(", ")}]`;
+  return sizes.length ? `[${unravel(index, sizes).join(", ")}]` : "";
 }

@@ -192,12 +192,8 @@ export function graph(context: Context): GraphPane {
       selected !== null && action("◂ until", () => until(-1), `Back to the previous step of ${title} (Shift + U)`),
       selected !== null && action("until ▸", () => until(1), `On to the next step of ${title} (u)`),
       selected !== null &&
-        action(stops ? "◆ stops here" : "◇ stop here", () => stopAt(selected), `Breakpoint at ${title} (b)`),
+        action(stops ? "◆ stops here" : "◇ stop here", () => context.stopAt(selected), `Breakpoint at ${title} (b)`),
     ]);
-  };
-  const stopAt = (id: number) => {
-    const now = store.now.breakpoints;
-    store.set({ breakpoints: now.includes(id) ? now.filter((p) => p !== id) : [...now, id] });
   };
   const until = (direction: 1 | -1) => {
     const found = steps.touching(context.shown(), store.now.step, direction);
@@ -281,7 +277,7 @@ export function graph(context: Context): GraphPane {
     const id = group || target.closest("button") ? -1 : idOf(target);
     if (id < 0) return;
     if (stage.element.contains(target)) rove(id, false);
-    if (event.shiftKey) stopAt(id);
+    if (event.shiftKey) context.stopAt(id);
     else context.select(store.now.selected === id ? null : id);
   });
 
@@ -370,7 +366,7 @@ export function graph(context: Context): GraphPane {
         until(event.key === "u" ? 1 : -1);
         return true;
       case "b":
-        stopAt(id);
+        context.stopAt(id);
         return true;
       case "f":
         stage.fit();

@@ -49,9 +49,9 @@ export function ledger(context: Context, id: number, most = FEW): Virtual {
       ),
     );
   }
-  const scalar = (node?.shape.length ?? 1) === 0 || rec.array(node?.value ?? -1)?.size === 1;
+  const scalar = (node?.shape.length ?? 1) === 0 || rec.array(node?.value)?.size === 1;
   const few = scalar && list.length > 1 && list.length <= STAIRS ? list : [];
-  const totals = few.map((share) => rec.array(rec.share.total[share] ?? -1)?.data?.[0] ?? NaN);
+  const totals = few.map((share) => rec.array(rec.share.total[share])?.data?.[0] ?? NaN);
   const drawn = few.length > 0 && totals.every(Number.isFinite);
   const low = Math.min(0, ...totals);
   const high = Math.max(0, ...totals);
@@ -73,9 +73,9 @@ export function ledger(context: Context, id: number, most = FEW): Virtual {
     const when = now ? "now" : past ? "past" : "future";
     const gate = rec.header.nodes[consumer];
     const summed = rec.summed(share);
-    const value = rec.array(rec.share.value[share] ?? -1);
+    const value = rec.array(rec.share.value[share]);
     const reached = past
-      ? brief(rec.array(rec.share.total[share] ?? -1))
+      ? brief(rec.array(rec.share.total[share]))
       : [now ? h("span", { class: "tv-soon" }, "next step") : "…"];
     const rule = ruleOf(rec, share);
     // A long rule has a line of its own: beside the numbers it would stand in a narrow column.
@@ -152,9 +152,9 @@ function buttons(context: Context, id: number, share: number): Child[] {
     const pick = { node: id, what: share, position: 0 };
     session.memory.pick = pick;
     session.again();
-    const cell = root?.querySelector<HTMLElement>(`[data-cell="${keyOf(pick)}"]`);
+    const cell = root?.querySelector<HTMLElement>(`[role=tabpanel] [data-cell="${keyOf(pick)}"]`);
     cell?.focus();
-    if (cell && rec.array(rec.share.value[share] ?? -1)?.size === 1) edit(context, cell, pick);
+    if (cell && rec.array(rec.share.value[share])?.size === 1) edit(context, cell, pick);
   };
   const given = {
     class: "tv-quiet tv-small",
@@ -170,7 +170,7 @@ function entriesOf(context: Context, id: number, list: readonly number[]): Virtu
   const { rec, session } = context;
   const { node, what } = session.memory.pick ?? {};
   if (node !== id || typeof what !== "number" || !list.includes(what)) return null;
-  const view = rec.array(rec.share.value[what] ?? -1);
+  const view = rec.array(rec.share.value[what]);
   const label = `share from ${shortTitle(rec, rec.share.consumer[what] ?? -1, 16)}`;
   return view && h("section", { key: `share ${what}` }, entries(context, id, what, view, label, look(context, id)));
 }

@@ -122,23 +122,23 @@ function overlay(rect: SVGElement, word: string): void {
 export class Picture {
   readonly nodes = new Map<number, SVGGElement>();
   readonly size: { readonly left: number; readonly top: number; readonly width: number; readonly height: number };
-  private readonly groups = new Map<number, Group>(); // by member
+  readonly #groups = new Map<number, Group>(); // by member
   private readonly edges = new Map<string, Edge>();
-  private readonly forks = new Map<number, Badge>();
-  private readonly badges = new Map<string, Badge[]>();
-  private readonly shares = new Map<string, { element: SVGGElement; tile: Tile }>();
-  private readonly totals = new Map<number, Total[]>();
-  private readonly tiles: Tiles;
-  private readonly known = new Map<Element, Box>();
-  private readonly values = new Map<number, SVGGElement>();
-  private readonly reached = new Map<string, Box>();
-  private readonly tiled: boolean;
+  readonly #forks = new Map<number, Badge>();
+  readonly #badges = new Map<string, Badge[]>();
+  readonly #shares = new Map<string, { element: SVGGElement; tile: Tile }>();
+  readonly #totals = new Map<number, Total[]>();
+  readonly #tiles: Tiles;
+  readonly #known = new Map<Element, Box>();
+  readonly #values = new Map<number, SVGGElement>();
+  readonly #reached = new Map<string, Box>();
+  readonly #tiled: boolean;
   /** The picture that this one shows a part of: what is active is marked there if it can be. */
   above: Picture | null = null;
-  private shown = -1;
-  private selected: number | null = null;
-  private stopping = "";
-  private stopSigns: SVGElement[] = [];
+  #shown = -1;
+  #selected: number | null = null;
+  #stopping = "";
+  #stopSigns: SVGElement[] = [];
 
   constructor(
     private readonly rec: Recording,
@@ -156,9 +156,9 @@ export class Picture {
       if (list) list.push(value);
       else map.set(key, [value]);
     };
-    this.tiles = new Tiles(all(".tv-tile"));
+    this.#tiles = new Tiles(all(".tv-tile"));
     const tileOf = (element: Element, mark: () => void): Tile => {
-      const tile = this.tiles.of(element);
+      const tile = this.#tiles.of(element);
       tile.marks.push(mark);
       return tile;
     };
@@ -167,44 +167,44 @@ export class Picture {
       if (!/^\d+$/.test(key)) continue;
       const id = Number(key);
       this.nodes.set(id, element);
-      tileOf(element, () => this.node(id));
+      tileOf(element, () => this.#node(id));
     }
     for (const element of all("[data-group]")) {
       const members = ranges(element.dataset["members"] ?? "");
-      const group: Group = { element, span: steps.span(members), tile: tileOf(element, () => this.group(group)) };
-      for (const id of members) this.groups.set(id, group);
+      const group: Group = { element, span: steps.span(members), tile: tileOf(element, () => this.#group(group)) };
+      for (const id of members) this.#groups.set(id, group);
     }
     for (const element of all("[data-edge]")) {
       if (element.dataset["state"] === "detached") continue;
       const keys =
         drawn?.uses.get(element) ?? (element.dataset["uses"] ?? element.dataset["edge"] ?? "").split(/[ ,]+/);
       const first = keys.reduce((a, key) => Math.min(a, steps.edges.get(key)?.accumulate ?? Infinity), Infinity);
-      const edge: Edge = { element, keys, first, tile: tileOf(element, () => this.edge(edge)) };
+      const edge: Edge = { element, keys, first, tile: tileOf(element, () => this.#edge(edge)) };
       for (const key of keys) this.edges.set(key, edge);
-      const norm = this.norm(keys);
+      const norm = this.#norm(keys);
       if (norm !== null) element.style.setProperty("--tv-weight", weight(norm, steps.norms));
     }
     for (const element of all("[data-badge]")) {
       const kind = element.dataset["badge"] ?? "";
       const fork = Number(element.dataset["fork"]);
       const on = element.dataset["on"] ?? "";
-      const tile = tileOf(element, kind === "fork" ? () => this.fork(fork) : () => this.share(on));
+      const tile = tileOf(element, kind === "fork" ? () => this.#fork(fork) : () => this.#share(on));
       const badge = { element, kind, words: element.querySelector("text"), when: "", tile };
-      if (kind === "fork") this.forks.set(fork, badge);
-      else put(this.badges, on, badge);
+      if (kind === "fork") this.#forks.set(fork, badge);
+      else put(this.#badges, on, badge);
     }
     for (const element of all("[data-share]")) {
       const key = element.dataset["share"] ?? "";
-      this.shares.set(key, { element, tile: tileOf(element, () => this.share(key)) });
+      this.#shares.set(key, { element, tile: tileOf(element, () => this.#share(key)) });
     }
     for (const cell of all("[data-value] .tv-cell, [data-share] .tv-cell"))
       overlay(cell, cell.nextElementSibling?.textContent ?? "");
-    for (const element of all("[data-value]")) this.values.set(Number(element.dataset["value"]), element);
+    for (const element of all("[data-value]")) this.#values.set(Number(element.dataset["value"]), element);
     for (const element of all("[data-total]")) {
       const id = Number(element.dataset["total"]);
-      put(this.totals, id, {
+      put(this.#totals, id, {
         element,
-        tile: tileOf(element, () => this.total(id)),
+        tile: tileOf(element, () => this.#total(id)),
         id,
         form: element.dataset["form"] ?? "number",
         rects: [...element.querySelectorAll<SVGElement>(".tv-cell")],
@@ -212,35 +212,34 @@ export class Picture {
         shown: -2,
       });
     }
-    this.tiled = this.nodes.size > FEW;
-    if (this.tiled) this.tiles.park();
+    this.#tiled = this.nodes.size > FEW;
+    if (this.#tiled) this.#tiles.park();
   }
 
   /** Holds what is out of sight. */
   get parked(): SVGSVGElement {
-    return this.tiles.parked;
+    return this.#tiles.parked;
   }
 
   /** The largest norm that one of these uses sends back. */
-  private norm(keys: readonly string[]): number | null {
+  #norm(keys: readonly string[]): number | null {
     if (!this.steps.norms) return null;
     let most = 0;
     for (const key of keys.slice(0, 50)) {
       const share = this.steps.edges.get(key)?.share;
-      if (share !== undefined)
-        most = Math.max(most, this.rec.array(this.rec.share.value[share] ?? -1)?.stats.norm ?? 0);
+      if (share !== undefined) most = Math.max(most, this.rec.array(this.rec.share.value[share])?.stats.norm ?? 0);
     }
     return most;
   }
 
   /** Do one piece of what makes later steps cheaper: draw what lies in this part of the picture, before it is seen; false where all of it is drawn. */
   prepare(area: Area): boolean {
-    return this.tiled && this.tiles.prepare(area);
+    return this.#tiled && this.#tiles.prepare(area);
   }
 
   /** Put away what has not been in sight for long. */
   tidy(): void {
-    if (this.tiled) this.tiles.tidy();
+    if (this.#tiled) this.#tiles.tidy();
   }
 
   /**
@@ -248,15 +247,15 @@ export class Picture {
    * elsewhere, which are most of the work, wait for `prepare`.
    */
   see(area: Area, small = false, first?: readonly Box[]): void {
-    if (!this.tiled) return;
+    if (!this.#tiled) return;
     const { left: x, top: y } = this.size;
     const near = first?.map((b): Area => [x + b.x, y + b.y, x + b.x + b.w, y + b.y + b.h]);
-    this.tiles.see(area, small, (tile) => tile.layer === 2 && near?.every((b) => !tile.covers(b)) === true);
+    this.#tiles.see(area, small, (tile) => tile.layer === 2 && near?.every((b) => !tile.covers(b)) === true);
   }
 
   /** Where a node or a group stands, from what is written: nothing is measured. */
   box(element: Element): Box {
-    let box = this.known.get(element);
+    let box = this.#known.get(element);
     if (!box) {
       // The picture writes a node as a moved group around its centre, and its halo is 7 px larger than its outline.
       const [x, y] = moved(element);
@@ -264,29 +263,29 @@ export class Picture {
       const w = Number(halo?.getAttribute("width") ?? 66) - 14;
       const h = Number(halo?.getAttribute("height") ?? 56) - 14;
       box = { x: x - w / 2 - this.size.left, y: y - h / 2 - this.size.top, w, h };
-      this.known.set(element, box);
+      this.#known.set(element, box);
     }
     return box;
   }
 
   /** All that is drawn of a node: its glyph, its numbers and what its fork adds; of one in a group, the group. */
   reach(id: number): Box | undefined {
-    return this.extent(String(id), [
+    return this.#extent(String(id), [
       this.of(id),
-      this.values.get(id),
-      this.forks.get(id)?.element,
-      ...(this.totals.get(id) ?? []).map((total) => total.element),
+      this.#values.get(id),
+      this.#forks.get(id)?.element,
+      ...(this.#totals.get(id) ?? []).map((total) => total.element),
     ]);
   }
 
   /** What stands on a use's wire: its badges and its share. */
   signs(key: string): Box | undefined {
-    return this.extent(key, [this.shares.get(key)?.element, ...(this.badges.get(key) ?? []).map((b) => b.element)]);
+    return this.#extent(key, [this.#shares.get(key)?.element, ...(this.#badges.get(key) ?? []).map((b) => b.element)]);
   }
 
   /** From what is written, too: the rectangles and words of these marks. */
-  private extent(key: string, marks: readonly (SVGGElement | undefined)[]): Box | undefined {
-    let box = this.reached.get(key);
+  #extent(key: string, marks: readonly (SVGGElement | undefined)[]): Box | undefined {
+    let box = this.#reached.get(key);
     for (const mark of box ? [] : marks) {
       const [dx, dy] = moved(mark);
       for (const part of mark?.querySelectorAll("rect, text") ?? []) {
@@ -299,35 +298,35 @@ export class Picture {
         if (one.x + one.y + w + h) box = box ? join(box, one) : one;
       }
     }
-    if (box) this.reached.set(key, box);
+    if (box) this.#reached.set(key, box);
     return box;
   }
 
   /** Every node and every group. */
   *items(): Generator<SVGGElement> {
     yield* this.nodes.values();
-    for (const { element } of new Set(this.groups.values())) yield element;
+    for (const { element } of new Set(this.#groups.values())) yield element;
   }
 
   /** The element that stands for a node: its own, or the scope or fold that it is in. */
   of(id: number): SVGGElement | undefined {
-    return this.nodes.get(id) ?? this.groups.get(id)?.element;
+    return this.nodes.get(id) ?? this.#groups.get(id)?.element;
   }
 
   select(id: number | null): void {
-    if (id === this.selected) return;
-    this.kin(id);
-    for (const [node, on] of [[this.selected, false] as const, [id, true] as const]) {
+    if (id === this.#selected) return;
+    this.#kin(id);
+    for (const [node, on] of [[this.#selected, false] as const, [id, true] as const]) {
       const element = node === null ? undefined : this.nodes.get(node);
       if (!element) continue;
       attribute(element, "data-selected", on ? "" : null);
       attribute(element, "aria-pressed", on ? "true" : null);
     }
-    this.selected = id;
+    this.#selected = id;
   }
 
   /** Set off what a node was made from and what was made from it; everything else steps back. */
-  private kin(id: number | null): void {
+  #kin(id: number | null): void {
     const kin = id === null ? null : this.steps.kin(id);
     attribute(this.svg, "data-kin", kin ? "" : null);
     const of = (ids: readonly number[]) => {
@@ -335,7 +334,7 @@ export class Picture {
       return ids.some((i) => kin[i] === 1) ? "before" : ids.some((i) => kin[i] === 2) ? "after" : "none";
     };
     for (const [node, element] of this.nodes) attribute(element, "data-kin", of([node]));
-    for (const element of new Set([...this.groups.values()].map((g) => g.element)))
+    for (const element of new Set([...this.#groups.values()].map((g) => g.element)))
       attribute(element, "data-kin", of(ranges(element.dataset["members"] ?? "")));
     for (const { element, keys } of new Set(this.edges.values())) {
       const joins = keys.slice(0, 50).some((key) => {
@@ -352,10 +351,10 @@ export class Picture {
   /** Mark the nodes that are breakpoints. */
   stops(points: readonly (string | number)[]): void {
     const name = points.filter((p) => typeof p === "number").join(" ");
-    if (name === this.stopping) return;
-    this.stopping = name;
-    for (const sign of this.stopSigns) sign.remove();
-    this.stopSigns = points
+    if (name === this.#stopping) return;
+    this.#stopping = name;
+    for (const sign of this.#stopSigns) sign.remove();
+    this.#stopSigns = points
       .map((p) => (typeof p === "number" ? this.nodes.get(p) : undefined))
       .filter((node) => node !== undefined)
       .map((node) => {
@@ -368,16 +367,16 @@ export class Picture {
 
   /** Show the state after a step; only what the steps in between touch is looked at. */
   show(step: number): void {
-    const before = this.shown;
+    const before = this.#shown;
     if (step === before) return;
-    this.shown = step;
+    this.#shown = step;
     attribute(this.svg, "data-step", String(step));
     const far = before < 0 || Math.abs(step - before) > FAR;
     if (far) {
-      this.tiles.renew(step, !this.tiled);
+      this.#tiles.renew(step, !this.#tiled);
       return;
     }
-    this.tiles.stamp(step);
+    this.#tiles.stamp(step);
     const ids = new Set<number>();
     const keys = new Set<string>();
     for (let k = Math.min(before, step); k <= Math.max(before, step); k++) {
@@ -386,93 +385,93 @@ export class Picture {
       if (key !== null) keys.add(key);
     }
     for (const id of ids) {
-      this.node(id);
-      const group = this.groups.get(id);
-      if (group) this.group(group);
-      this.fork(id);
-      this.total(id);
+      this.#node(id);
+      const group = this.#groups.get(id);
+      if (group) this.#group(group);
+      this.#fork(id);
+      this.#total(id);
     }
     for (const key of keys) {
       const edge = this.edges.get(key);
-      if (edge) this.edge(edge);
-      this.share(key);
+      if (edge) this.#edge(edge);
+      this.#share(key);
     }
   }
 
-  private node(id: number): void {
+  #node(id: number): void {
     const element = this.nodes.get(id);
-    if (!element || this.hidden(element)) return;
-    attribute(element, "data-state", this.steps.node(id, this.shown));
-    const active = this.steps.activeNode(this.shown) === id && !this.above?.nodes.has(id);
+    if (!element || this.#hidden(element)) return;
+    attribute(element, "data-state", this.steps.node(id, this.#shown));
+    const active = this.steps.activeNode(this.#shown) === id && !this.above?.nodes.has(id);
     attribute(element, "data-active", active ? "" : null);
   }
 
-  private hidden(element: Element): boolean {
-    return this.tiles.of(element).off;
+  #hidden(element: Element): boolean {
+    return this.#tiles.of(element).off;
   }
 
-  private group({ element, span, tile }: Group): void {
+  #group({ element, span, tile }: Group): void {
     if (tile.off) return;
-    const active = this.groups.get(this.steps.activeNode(this.shown))?.element === element;
+    const active = this.#groups.get(this.steps.activeNode(this.#shown))?.element === element;
     // Not marked as the active one itself: that stands in the neighbourhood.
-    attribute(element, "data-state", active ? "active" : this.steps.within(span, this.shown));
+    attribute(element, "data-state", active ? "active" : this.steps.within(span, this.#shown));
   }
 
-  private edge({ element, keys, first, tile }: Edge): void {
+  #edge({ element, keys, first, tile }: Edge): void {
     if (tile.off) return;
-    const active = this.steps.activeEdge(this.shown);
+    const active = this.steps.activeEdge(this.#shown);
     const now = active !== null && this.edges.get(active)?.element === element;
     const one =
-      keys.length === 1 ? this.steps.edge(keys[0] ?? "", this.shown) : first <= this.shown ? "passed" : "idle";
+      keys.length === 1 ? this.steps.edge(keys[0] ?? "", this.#shown) : first <= this.#shown ? "passed" : "idle";
     attribute(element, "data-state", now ? "active" : one);
     const mine = now && keys.length === 1 && this.above?.edges.get(active)?.keys.length !== 1;
     attribute(element, "data-active", mine ? "" : null);
   }
 
-  private fork(id: number): void {
-    const badge = this.forks.get(id);
+  #fork(id: number): void {
+    const badge = this.#forks.get(id);
     if (!badge || badge.tile.off) return;
-    const arrived = this.steps.total(id, this.shown)?.shares ?? 0;
+    const arrived = this.steps.total(id, this.#shown)?.shares ?? 0;
     if (badge.words) text(badge.words, `Σ ${arrived}/${Number(badge.element.dataset["count"] ?? 0)}`);
-    const now = this.steps.activeNode(this.shown) === id && this.rec.kinds[this.shown] === "accumulate";
-    this.time(badge, now ? "now" : arrived > 0 ? "past" : "future");
+    const now = this.steps.activeNode(this.#shown) === id && this.rec.kinds[this.#shown] === "accumulate";
+    this.#time(badge, now ? "now" : arrived > 0 ? "past" : "future");
   }
 
-  private share(key: string): void {
-    const step = this.shown;
+  #share(key: string): void {
+    const step = this.#shown;
     const at = this.steps.edges.get(key);
     const active = this.steps.activeEdge(step) === key;
-    for (const badge of this.badges.get(key) ?? []) {
+    for (const badge of this.#badges.get(key) ?? []) {
       if (badge.tile.off) continue;
       const from = at ? (badge.kind === "unbroadcast" ? at.unbroadcast : at.accumulate) : -1;
-      this.time(badge, active && from === step ? "now" : from >= 0 && from <= step ? "past" : "future");
+      this.#time(badge, active && from === step ? "now" : from >= 0 && from <= step ? "past" : "future");
     }
-    const label = this.shares.get(key);
+    const label = this.#shares.get(key);
     if (label && !label.tile.off)
       attribute(label.element, "data-state", active ? "active" : at && at.accumulate <= step ? "passed" : "idle");
   }
 
-  private time(badge: Badge, when: string): void {
+  #time(badge: Badge, when: string): void {
     if (badge.when === when) return;
     badge.when = when;
     for (const name of ["past", "now", "future"]) attribute(badge.element, `data-${name}`, name === when ? "" : null);
   }
 
-  private total(id: number): void {
-    const list = this.totals.get(id);
+  #total(id: number): void {
+    const list = this.#totals.get(id);
     if (!list) return;
-    const now = this.steps.total(id, this.shown);
+    const now = this.steps.total(id, this.#shown);
     for (const total of list) {
       if (total.tile.off) continue;
       attribute(total.element, "data-state", now ? "done" : "idle");
       const index = now?.array?.index ?? -1;
       if (!now?.array || index === total.shown) continue;
       total.shown = index;
-      this.rewrite(total, now.array);
+      this.#rewrite(total, now.array);
     }
   }
 
-  private rewrite(total: Total, array: ArrayView): void {
+  #rewrite(total: Total, array: ArrayView): void {
     if (total.form !== "cells" || !array.data) {
       const label = total.words[0];
       if (!label) return;
@@ -504,10 +503,10 @@ export class Picture {
       });
     for (const root of [this.svg, this.parked]) {
       for (const group of root.querySelectorAll<SVGElement>("[data-value]"))
-        paint(group, "value", rec.array(rec.header.nodes[Number(group.dataset["value"])]?.value ?? -1));
+        paint(group, "value", rec.array(rec.header.nodes[Number(group.dataset["value"])]?.value));
     }
-    for (const [key, { element }] of this.shares)
-      paint(element, "gradient", rec.array(rec.share.value[steps.edges.get(key)?.share ?? -1] ?? -1));
-    for (const total of [...this.totals.values()].flat()) paint(total.element, "gradient", rec.array(total.shown));
+    for (const [key, { element }] of this.#shares)
+      paint(element, "gradient", rec.array(rec.share.value[steps.edges.get(key)?.share ?? -1]));
+    for (const total of [...this.#totals.values()].flat()) paint(total.element, "gradient", rec.array(total.shown));
   }
 }

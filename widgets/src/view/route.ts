@@ -9,9 +9,9 @@ import { position } from "./formula";
 
 export function route(rec: Recording, share: number): Virtual {
   const target = rec.share.target[share] ?? -1;
-  const weights = rec.array(rec.share.route[share] ?? -1);
-  const sent = rec.array(rec.share.value[share] ?? -1);
-  const operand = rec.array(rec.header.nodes[target]?.value ?? -1);
+  const weights = rec.array(rec.share.route[share]);
+  const sent = rec.array(rec.share.value[share]);
+  const operand = rec.array(rec.header.nodes[target]?.value);
   const name = shortTitle(rec, target, 20);
   if (!weights || !sent || !operand) return h("div");
   const chosen = weights.size - weights.stats.zeros;
@@ -95,7 +95,7 @@ function mask(
 }
 
 function large(rec: Recording, share: number): Virtual {
-  const [weights, sent] = [rec.array(rec.share.route[share] ?? -1), rec.array(rec.share.value[share] ?? -1)];
+  const [weights, sent] = [rec.array(rec.share.route[share]), rec.array(rec.share.value[share])];
   const labelled = (word: string, element: Virtual | null) => h("figure", {}, element, h("figcaption", {}, word));
   return h(
     "div",

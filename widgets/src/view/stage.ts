@@ -30,17 +30,17 @@ export class Stage {
   readonly element: HTMLElement;
   /** The whole picture in small, with the window as a frame. */
   readonly map: HTMLElement;
-  private readonly small = s("svg");
-  private readonly away = h("div", { hidden: true });
-  private window: Window = { x: 0, y: 0, scale: 1 };
-  private width = 0;
-  private height = 0;
-  private drawnScale = 0;
-  private own = false; // the user has zoomed: the scale is theirs
-  private dragged = false;
-  private lit: Element | undefined;
-  private frame: SVGRectElement | undefined;
-  private dot: SVGRectElement | undefined;
+  readonly #small = s("svg");
+  readonly #away = h("div", { hidden: true });
+  #window: Window = { x: 0, y: 0, scale: 1 };
+  #width = 0;
+  #height = 0;
+  #drawnScale = 0;
+  #own = false; // the user has zoomed: the scale is theirs
+  #dragged = false;
+  #lit: Element | undefined;
+  #frame: SVGRectElement | undefined;
+  #dot: SVGRectElement | undefined;
 
   /** How large a picture is drawn that has no room as a whole. */
   least = 1;
@@ -65,17 +65,17 @@ export class Stage {
       "div",
       { class: "tv-stage" },
       picture.svg as unknown as Node,
-      this.away,
+      this.#away,
       h("div", { class: "tv-zoom" }, ...buttons),
     );
-    this.away.append(picture.parked);
-    this.map = h("div", { class: "tv-mini", "aria-hidden": "true" }, this.small as unknown as Node);
-    this.listen();
+    this.#away.append(picture.parked);
+    this.map = h("div", { class: "tv-mini", "aria-hidden": "true" }, this.#small as unknown as Node);
+    this.#listen();
   }
 
   /** Whether the last press moved the picture, and so was no click. */
   get wasDragged(): boolean {
-    return this.dragged;
+    return this.#dragged;
   }
 
   /** Show another picture of the same trace, from its own beginning. */
@@ -83,34 +83,34 @@ export class Stage {
     this.picture.svg.replaceWith(picture.svg);
     this.picture.parked.replaceWith(picture.parked);
     this.picture = picture;
-    this.lit = undefined;
-    this.drawnScale = 0;
-    this.small.textContent = "";
-    if (!this.own) this.window.scale = this.natural();
-    this.mapped();
-    this.place(this.window, false);
+    this.#lit = undefined;
+    this.#drawnScale = 0;
+    this.#small.textContent = "";
+    if (!this.#own) this.#window.scale = this.#natural();
+    this.#mapped();
+    this.#place(this.#window, false);
   }
 
   /** The scale at which all of it is seen. */
-  private whole(): number {
+  #whole(): number {
     const { width, height } = this.picture.size;
-    return Math.min(this.width / width, (this.height - this.head) / height);
+    return Math.min(this.#width / width, (this.#height - this.head) / height);
   }
 
   /** As a whole where it can then be read, else so large that it never has to be drawn smaller for a step; in a lecture hall a small one grows. */
-  private natural(): number {
+  #natural(): number {
     const { least } = this;
-    const whole = this.whole();
+    const whole = this.#whole();
     if (whole >= this.smallest * least) return Math.min(least > 1 ? 2 : 1, whole);
-    if (this.smallest === 1) return this.height < LOW ? FOLLOWED * least : least;
+    if (this.smallest === 1) return this.#height < LOW ? FOLLOWED * least : least;
     let scale = least;
-    if (this.height) for (const sights of this.turns()) scale = Math.min(scale, this.room(sights)?.[1] ?? scale);
+    if (this.#height) for (const sights of this.turns()) scale = Math.min(scale, this.#room(sights)?.[1] ?? scale);
     return Math.max(scale, READABLE * least);
   }
 
   /** As much of this as has room where it can still be read, and the scale at which it has. */
-  private room({ needed, wanted }: Sights, from = this.least): [Box, scale: number] | undefined {
-    const [w, h] = [this.width - 2 * MARGIN, this.height - TOP * this.least - BOTTOM];
+  #room({ needed, wanted }: Sights, from = this.least): [Box, scale: number] | undefined {
+    const [w, h] = [this.#width - 2 * MARGIN, this.#height - TOP * this.least - BOTTOM];
     const scale = (box: Box) => Math.min(w / box.w, h / box.h);
     let all = needed[0];
     const take = (boxes: readonly Box[], least: number) => {
@@ -120,21 +120,21 @@ export class Stage {
       }
     };
     take(needed, Math.min(from, READABLE * this.least));
-    const kept = this.own || this.smallest === 1 || this.least > 1; // a size that somebody chose, or that is there to be read
+    const kept = this.#own || this.smallest === 1 || this.least > 1; // a size that somebody chose, or that is there to be read
     if (all) take(wanted, Math.min(from, scale(all), kept ? Infinity : FOLLOWED));
     return all && [all, scale(all)];
   }
 
-  private listen(): void {
+  #listen(): void {
     const { element } = this;
     element.addEventListener("pointerdown", (event) => {
       if (event.button !== 0 || (event.target as Element).closest("button")) return;
-      const start = { x: event.clientX, y: event.clientY, wx: this.window.x, wy: this.window.y };
-      this.dragged = false;
+      const start = { x: event.clientX, y: event.clientY, wx: this.#window.x, wy: this.#window.y };
+      this.#dragged = false;
       const move = (e: PointerEvent) => {
         const [dx, dy] = [e.clientX - start.x, e.clientY - start.y];
-        if (Math.abs(dx) + Math.abs(dy) > 4) this.dragged = true;
-        if (this.dragged) this.place({ scale: this.window.scale, x: start.wx + dx, y: start.wy + dy }, false);
+        if (Math.abs(dx) + Math.abs(dy) > 4) this.#dragged = true;
+        if (this.#dragged) this.#place({ scale: this.#window.scale, x: start.wx + dx, y: start.wy + dy }, false);
       };
       const up = () => {
         element.removeEventListener("pointermove", move);
@@ -151,23 +151,24 @@ export class Stage {
   }
 
   zoom(factor: number): void {
-    this.own = true;
-    const { x, y, scale: old } = this.window;
+    this.#own = true;
+    const { x, y, scale: old } = this.#window;
     const scale = Math.max(0.05, Math.min(3, old * factor));
-    const [cx, cy] = [this.width / 2, this.height / 2];
-    this.place({ scale, x: cx - ((cx - x) * scale) / old, y: cy - ((cy - y) * scale) / old });
+    const [cx, cy] = [this.#width / 2, this.#height / 2];
+    this.#place({ scale, x: cx - ((cx - x) * scale) / old, y: cy - ((cy - y) * scale) / old });
   }
 
   /** Show the whole picture, or be back at the scale from before. */
   fit(): void {
-    const scale = Math.min(1.5, this.whole());
-    this.own = !(this.own && Math.abs(scale - this.window.scale) < SAME);
-    this.place({ x: 0, y: 0, scale: this.own ? scale : this.natural() });
+    const scale = Math.min(1.5, this.#whole());
+    this.#own = !(this.#own && Math.abs(scale - this.#window.scale) < SAME);
+    this.#place({ x: 0, y: 0, scale: this.#own ? scale : this.#natural() });
   }
 
   /** Smaller than the pane: centred. Larger: no empty border is pulled into view. */
-  private within({ x, y, scale }: Window): Window {
-    const { width, height, picture } = this;
+  #within({ x, y, scale }: Window): Window {
+    const { picture } = this;
+    const [width, height] = [this.#width, this.#height];
     const [w, hh] = [picture.size.width * scale, picture.size.height * scale];
     const room = height - this.head;
     return {
@@ -178,56 +179,57 @@ export class Stage {
   }
 
   /** What is to be drawn of the picture where the window is there. */
-  private part({ x, y, scale }: Window): Area {
+  #part({ x, y, scale }: Window): Area {
     const { left, top } = this.picture.size;
     return [
       left - (x + BESIDE) / scale,
       top - (y + BESIDE) / scale,
-      left + (this.width - x + BESIDE) / scale,
-      top + (this.height - y + BESIDE) / scale,
+      left + (this.#width - x + BESIDE) / scale,
+      top + (this.#height - y + BESIDE) / scale,
     ];
   }
 
-  private place(wanted: Window, slide = true, first?: Sights): void {
-    const { width, height, picture } = this;
-    const next = this.within(wanted);
+  #place(wanted: Window, slide = true, first?: Sights): void {
+    const { picture } = this;
+    const [width, height] = [this.#width, this.#height];
+    const next = this.#within(wanted);
     const { x, y } = next;
     const [w, hh] = [picture.size.width * next.scale, picture.size.height * next.scale];
-    this.window = next;
+    this.#window = next;
     const { svg } = picture;
     svg.classList.toggle("tv-slide", slide);
     svg.style.transform = `translate(${x.toFixed(1)}px,${y.toFixed(1)}px)`;
-    if (next.scale !== this.drawnScale) {
-      this.drawnScale = next.scale;
-      this.mapped();
+    if (next.scale !== this.#drawnScale) {
+      this.#drawnScale = next.scale;
+      this.#mapped();
       attribute(svg, "width", w.toFixed(1));
       attribute(svg, "height", hh.toFixed(1));
     }
-    if (width) picture.see(this.part(next), next.scale < UNREADABLE, first && [...first.needed, ...first.wanted]);
+    if (width) picture.see(this.#part(next), next.scale < UNREADABLE, first && [...first.needed, ...first.wanted]);
     const cut = [x < -1 && "left", x + w > width + 1 && "right", y < -1 && "top", y + hh > height + 1 && "bottom"];
     attribute(this.element, "data-cut", cut.filter(Boolean).join(" ") || null);
-    this.drawMap();
+    this.#drawMap();
   }
 
-  private mapped(): void {
+  #mapped(): void {
     const { width, height } = this.picture.size;
-    const { scale } = this.window;
-    this.map.toggleAttribute("data-shown", width * scale > this.width + 1 || height * scale > this.height + 1);
+    const { scale } = this.#window;
+    this.map.toggleAttribute("data-shown", width * scale > this.#width + 1 || height * scale > this.#height + 1);
   }
 
   /** The node or group that is lit on the map. */
   light(element: Element | undefined): void {
-    this.lit = element;
-    this.drawMap();
+    this.#lit = element;
+    this.#drawMap();
   }
 
-  private drawMap(): void {
-    if (!this.width || !this.map.hasAttribute("data-shown")) return;
+  #drawMap(): void {
+    if (!this.#width || !this.map.hasAttribute("data-shown")) return;
     const { width, height } = this.picture.size;
     const unit = Math.max(width / MAP_WIDTH, height / MAP_HEIGHT);
     const least = (b: Box) => ({ w: Math.max(b.w, unit * 4), h: Math.max(b.h, unit * 4) });
-    if (!this.small.firstChild) {
-      this.small.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    if (!this.#small.firstChild) {
+      this.#small.setAttribute("viewBox", `0 0 ${width} ${height}`);
       // One path for all of them: a map of thousands of elements would cost as much as the picture.
       let d = "";
       for (const item of this.picture.items()) {
@@ -235,44 +237,44 @@ export class Stage {
         const { w, h: hh } = least(b);
         d += `M${Math.round(b.x)},${Math.round(b.y)}h${Math.round(w)}v${Math.round(hh)}h${-Math.round(w)}z`;
       }
-      this.dot = s("rect", { "data-now": "" });
-      this.frame = s("rect", { class: "tv-window" });
-      this.small.append(s("path", { d }), this.dot, this.frame);
+      this.#dot = s("rect", { "data-now": "" });
+      this.#frame = s("rect", { class: "tv-window" });
+      this.#small.append(s("path", { d }), this.#dot, this.#frame);
     }
     const set = (rect: SVGRectElement | undefined, x: number, y: number, w: number, hh: number) => {
       if (rect)
         for (const [name, value] of Object.entries({ x, y, width: w, height: hh }))
           attribute(rect, name, value.toFixed(1));
     };
-    const b = this.lit && this.picture.box(this.lit);
-    if (b) set(this.dot, b.x, b.y, least(b).w, least(b).h);
-    const { x, y, scale } = this.window;
-    set(this.frame, -x / scale, -y / scale, this.width / scale, this.height / scale);
-    if (this.frame) attribute(this.frame, "stroke-width", (unit * 1.5).toFixed(2));
+    const b = this.#lit && this.picture.box(this.#lit);
+    if (b) set(this.#dot, b.x, b.y, least(b).w, least(b).h);
+    const { x, y, scale } = this.#window;
+    set(this.#frame, -x / scale, -y / scale, this.#width / scale, this.#height / scale);
+    if (this.#frame) attribute(this.#frame, "stroke-width", (unit * 1.5).toFixed(2));
   }
 
   /** Bring the middle of a node to the middle of the window, a little to the left: its numbers stand to its right. */
   centre(element: SVGGElement | undefined): void {
-    if (!element || !this.width) return;
+    if (!element || !this.#width) return;
     const b = this.picture.box(element);
-    const { scale } = this.window;
-    const x = this.width * 0.4 - (b.x + b.w / 2) * scale;
-    this.place({ scale, x, y: this.height / 2 - (b.y + b.h / 2) * scale }, false);
+    const { scale } = this.#window;
+    const x = this.#width * 0.4 - (b.x + b.w / 2) * scale;
+    this.#place({ scale, x, y: this.#height / 2 - (b.y + b.h / 2) * scale }, false);
   }
 
   /** Move the window as little as needed so that the first of these is in sight, and the others too where there is room; numbers of others may be left to `prepare`. */
   follow(sights: Sights, slide: boolean, first = false): void {
-    const next = this.aim(sights, this.window);
-    if (next) this.place(next, slide && next.scale === this.window.scale, first ? sights : undefined);
+    const next = this.#aim(sights, this.#window);
+    if (next) this.#place(next, slide && next.scale === this.#window.scale, first ? sights : undefined);
   }
 
   /** Draw what is still missing, and what will be seen when the window follows each of these in turn. */
   *prepare(turns: readonly Sights[]): Generator<void, void> {
-    let at = this.window;
+    let at = this.#window;
     if (at.scale < UNREADABLE) return;
     for (const sights of turns) {
-      at = this.within(this.aim(sights, at) ?? at);
-      while (this.picture.prepare(this.part(at))) {
+      at = this.#within(this.#aim(sights, at) ?? at);
+      while (this.picture.prepare(this.#part(at))) {
         void this.element.offsetHeight; // now, and not at the next step
         yield;
       }
@@ -280,8 +282,8 @@ export class Stage {
     this.picture.tidy();
   }
 
-  private aim(sights: Sights, from: Window): Window | undefined {
-    const found = this.width ? this.room(sights, from.scale) : undefined;
+  #aim(sights: Sights, from: Window): Window | undefined {
+    const found = this.#width ? this.#room(sights, from.scale) : undefined;
     if (!found) return undefined;
     const [all, room] = found;
     const scale = Math.min(from.scale, Math.max(room, READABLE * this.least));
@@ -289,33 +291,33 @@ export class Stage {
       Math.max(low - from * scale, Math.min(at, high - to * scale));
     // Drawn smaller, around the middle; then moved by as little as needed.
     const zoomed = (at: number, size: number) => size / 2 - ((size / 2 - at) * scale) / from.scale;
-    const x = moved(zoomed(from.x, this.width), MARGIN, this.width - MARGIN, all.x, all.x + all.w);
-    const y = moved(zoomed(from.y, this.height), TOP * this.least, this.height - BOTTOM, all.y, all.y + all.h);
+    const x = moved(zoomed(from.x, this.#width), MARGIN, this.#width - MARGIN, all.x, all.x + all.w);
+    const y = moved(zoomed(from.y, this.#height), TOP * this.least, this.#height - BOTTOM, all.y, all.y + all.h);
     return { scale, x, y };
   }
 
   /** Draw at another size from now on. */
   grow(least: number): void {
     this.least = least;
-    this.own = false;
-    this.measured = [0, 0];
+    this.#own = false;
+    this.#measured = [0, 0];
   }
 
   /** Take over the size that the page gives; true where it is another one. */
   resize(): boolean {
     const w = this.element.clientWidth;
     // Whether the map is shown decides how high the stage is, so it is settled first.
-    this.width = w;
-    this.mapped();
+    this.#width = w;
+    this.#mapped();
     const hh = this.element.clientHeight;
-    if (w === this.measured[0] && hh === this.measured[1]) return false;
-    this.measured = [w, hh];
-    this.height = hh;
+    if (w === this.#measured[0] && hh === this.#measured[1]) return false;
+    this.#measured = [w, hh];
+    this.#height = hh;
     if (!w || !hh) return false;
-    if (!this.own) this.window.scale = this.natural();
-    this.small.textContent = "";
-    this.place(this.window, false);
+    if (!this.#own) this.#window.scale = this.#natural();
+    this.#small.textContent = "";
+    this.#place(this.#window, false);
     return true;
   }
-  private measured = [0, 0];
+  #measured = [0, 0];
 }

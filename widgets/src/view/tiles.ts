@@ -32,100 +32,100 @@ export class Tile {
 }
 
 export class Tiles {
-  private readonly known = new Map<Element, Tile>();
-  private readonly columns = new Map<number, Tile[]>();
-  private readonly layers: SVGGElement[] = [];
+  readonly #known = new Map<Element, Tile>();
+  readonly #columns = new Map<number, Tile[]>();
+  readonly #layers: SVGGElement[] = [];
   /** Those that are drawn, the one that was in sight last behind all others. */
-  private readonly drawn = new Set<Tile>();
-  private inSight = 0;
+  readonly #drawn = new Set<Tile>();
+  #inSight = 0;
   /** Marks that stand in no tile. */
-  private readonly rest = new Tile();
+  readonly #rest = new Tile();
   /** Holds what is out of sight; to be kept under something that is not displayed. Inside the picture `display: none` would cost as much as drawing. */
   readonly parked = s("svg");
-  private step = -1;
+  #step = -1;
 
   constructor(elements: Iterable<SVGGElement>) {
     for (const element of elements) {
       const box = (element.dataset["box"] ?? "").split(" ").map(Number);
       const tile = new Tile(element, Number(element.dataset["layer"]), box);
-      this.known.set(element, tile);
-      this.drawn.add(tile);
-      const layer = (this.layers[tile.layer] ??= s("g"));
+      this.#known.set(element, tile);
+      this.#drawn.add(tile);
+      const layer = (this.#layers[tile.layer] ??= s("g"));
       if (!layer.parentNode) element.before(layer);
       layer.append(element);
       const [first, last] = tile.columns;
       for (let k = first; k <= last; k++) {
-        const column = this.columns.get(k);
+        const column = this.#columns.get(k);
         if (column) column.push(tile);
-        else this.columns.set(k, [tile]);
+        else this.#columns.set(k, [tile]);
       }
     }
   }
 
   /** The tile in which a mark stands. */
   of(mark: Element): Tile {
-    return this.known.get(mark.parentElement as Element) ?? this.rest;
+    return this.#known.get(mark.parentElement as Element) ?? this.#rest;
   }
 
   park(): void {
-    for (const tile of [...this.drawn]) this.turn(tile, false);
+    for (const tile of [...this.#drawn]) this.#turn(tile, false);
   }
 
   /** All marks that are drawn show this step now, if they showed the one before. */
   stamp(step: number): void {
-    for (const tile of [this.rest, ...this.drawn]) if (tile.stamp === this.step) tile.stamp = step;
-    this.step = step;
+    for (const tile of [this.#rest, ...this.#drawn]) if (tile.stamp === this.#step) tile.stamp = step;
+    this.#step = step;
   }
 
   /** What is drawn is out of date; `see` brings what is in sight up to date, or here everything is. */
   renew(step: number, everything: boolean): void {
-    this.step = step;
-    this.rest.stamp = -1;
-    for (const tile of this.drawn) tile.stamp = -1; // also where a later step brings single marks up to date
-    for (const tile of everything ? [this.rest, ...this.drawn] : [this.rest]) this.refresh(tile);
+    this.#step = step;
+    this.#rest.stamp = -1;
+    for (const tile of this.#drawn) tile.stamp = -1; // also where a later step brings single marks up to date
+    for (const tile of everything ? [this.#rest, ...this.#drawn] : [this.#rest]) this.#refresh(tile);
   }
 
-  private refresh(tile: Tile): void {
-    if (tile.stamp === this.step) return;
+  #refresh(tile: Tile): void {
+    if (tile.stamp === this.#step) return;
     for (const mark of tile.marks) mark();
-    tile.stamp = this.step;
+    tile.stamp = this.#step;
   }
 
-  private turn(tile: Tile, on: boolean): void {
+  #turn(tile: Tile, on: boolean): void {
     if (tile.off === on) {
       tile.off = !on;
-      (on ? this.layers[tile.layer] : this.parked)?.append(tile.element as Element);
+      (on ? this.#layers[tile.layer] : this.parked)?.append(tile.element as Element);
     }
-    this.drawn.delete(tile);
+    this.#drawn.delete(tile);
     if (!on) return;
-    this.drawn.add(tile);
-    this.refresh(tile);
+    this.#drawn.add(tile);
+    this.#refresh(tile);
   }
 
-  private touching(area: Area): Set<Tile> {
+  #touching(area: Area): Set<Tile> {
     const found = new Set<Tile>();
     for (let k = Math.floor(area[0] / COLUMN); k <= Math.floor(area[2] / COLUMN); k++)
-      for (const tile of this.columns.get(k) ?? []) if (tile.covers(area)) found.add(tile);
+      for (const tile of this.#columns.get(k) ?? []) if (tile.covers(area)) found.add(tile);
     return found;
   }
 
   /** Draw what lies in this area, but for those that may wait; `small` leaves out the layer of numbers. */
   see(area: Area, small: boolean, waits: (tile: Tile) => boolean): void {
-    if (small) for (const tile of [...this.drawn]) if (tile.layer === 2) this.turn(tile, false);
-    this.inSight = 0;
-    for (const tile of this.touching(area)) {
+    if (small) for (const tile of [...this.#drawn]) if (tile.layer === 2) this.#turn(tile, false);
+    this.#inSight = 0;
+    for (const tile of this.#touching(area)) {
       if ((small && tile.layer === 2) || (tile.off && waits(tile))) continue;
-      this.inSight++;
-      this.turn(tile, true);
+      this.#inSight++;
+      this.#turn(tile, true);
     }
     this.tidy(MOST);
   }
 
   /** Draw one more tile of this area before it is seen; false where all of it is drawn. */
   prepare(area: Area): boolean {
-    for (const tile of this.touching(area)) {
+    for (const tile of this.#touching(area)) {
       if (!tile.off) continue;
-      this.turn(tile, true);
+      this.#turn(tile, true);
       return true;
     }
     return false;
@@ -133,9 +133,9 @@ export class Tiles {
 
   /** Put away what has not been in sight for long. */
   tidy(spare = KEPT): void {
-    for (const tile of this.drawn) {
-      if (this.drawn.size <= this.inSight + spare) return;
-      this.turn(tile, false);
+    for (const tile of this.#drawn) {
+      if (this.#drawn.size <= this.#inSight + spare) return;
+      this.#turn(tile, false);
     }
   }
 }

@@ -49,10 +49,6 @@ export function timeline(context: Context): Pane {
 
   slider.addEventListener("input", () => store.set({ step: Number(slider.value) - 1, playing: false }));
 
-  const toggle = (point: string | number) => {
-    const now = store.now.breakpoints;
-    store.set({ breakpoints: now.includes(point) ? now.filter((p) => p !== point) : [...now, point] });
-  };
   /** The name under the track: a press makes a rule's node a breakpoint, or no longer one, and leads to the beginning of a scope. */
   const hit = (from: number, to: number, { node, label, first }: Stretch) => {
     const area = s(
@@ -60,7 +56,7 @@ export function timeline(context: Context): Pane {
       { class: "tv-hit", x: from.toFixed(1), y: TRACK + 15, width: (to - from).toFixed(1), height: 16 },
       s("title", {}, node < 0 ? `To the first step of ${label}` : `Stop at ${label}, or no longer`),
     );
-    area.addEventListener("click", () => (node < 0 ? context.go(first) : toggle(node)));
+    area.addEventListener("click", () => (node < 0 ? context.go(first) : context.stopAt(node)));
     return area;
   };
 
@@ -110,7 +106,9 @@ export function timeline(context: Context): Pane {
       );
     pills = placed(steps.marks, x, width).map(({ mark, text, from, to }) => {
       const element = pill(mark, (from + to) / 2, text);
-      element.addEventListener("click", (event) => (event.shiftKey ? toggle(mark.kind) : context.go(mark.step)));
+      element.addEventListener("click", (event) =>
+        event.shiftKey ? context.stopAt(mark.kind) : context.go(mark.step),
+      );
       return { mark, element };
     });
     parts.push(...pills.map((p) => p.element));
@@ -197,7 +195,6 @@ interface Placed {
 /** Which marks are drawn, and with which words: spelled out where all of a kind have room, else as icons; no two on one spot. */
 export function placed(marks: readonly Mark[], x: (k: number) => number, width: number): Placed[] {
   const rank = { nan: 0, check: 1, inf: 2, finding: 3, fork: 4, unbroadcast: 5, route: 6 };
-  const widthOf = (text: string) => (text ? Math.max(22, 14 + CHAR * text.length) : 22);
   const ranked = [...marks].sort((a, b) => rank[a.kind] - rank[b.kind] || a.step - b.step);
   const layout = (spelled: ReadonlySet<string>) => {
     const kept: Placed[] = []; // from left to right, none on another
@@ -222,8 +219,11 @@ export function placed(marks: readonly Mark[], x: (k: number) => number, width: 
   return found.kept;
 }
 
+/** How wide a pill is; one without words is round. */
+const widthOf = (text: string) => Math.max(22, 14 + CHAR * text.length);
+
 function pill(mark: Mark, cx: number, text: string): SVGGElement {
-  const w = text ? Math.max(22, 14 + CHAR * text.length) : 22;
+  const w = widthOf(text);
   const shape = s("rect", {
     x: (cx - w / 2).toFixed(1),
     y: 11 - PILL / 2,

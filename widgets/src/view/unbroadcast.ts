@@ -13,15 +13,15 @@ const [CELL, HEIGHT, GAP] = [56, 34, 6];
 export function unbroadcast(rec: Recording, share: number): Virtual {
   const summed = rec.axes(share);
   const target = rec.share.target[share] ?? -1;
-  const local = rec.array(rec.share.local[share] ?? -1);
-  const value = rec.array(rec.share.value[share] ?? -1);
+  const local = rec.array(rec.share.local[share]);
+  const value = rec.array(rec.share.value[share]);
   const name = shortTitle(rec, target, 20);
   if (!local || !value) return h("div");
   const words = `local share ${shape(local.shape)}, summed over ${axes(summed)}, becomes the share ${shape(value.shape)} for ${name}`;
   const drawn = local.shape.length <= 2 && fits(local) && grid(local.shape)[1] <= 5 && grid(local.shape)[0] <= 6;
   return h(
     "div",
-    { class: "tv-unbroadcast" },
+    {},
     h(
       "p",
       { class: "tv-said" },
@@ -48,8 +48,8 @@ function spelledOut(rec: Recording, share: number, shape: readonly number[]): nu
 }
 
 function strips(rec: Recording, share: number, words: string): Virtual {
-  const local = rec.array(rec.share.local[share] ?? -1);
-  const value = rec.array(rec.share.value[share] ?? -1);
+  const local = rec.array(rec.share.local[share]);
+  const value = rec.array(rec.share.value[share]);
   if (!local?.data || !value?.data) return s("svg");
   const summed = rec.axes(share);
   const [rows, columns] = grid(local.shape);
@@ -204,7 +204,7 @@ function ruler(rec: Recording, share: number): Virtual {
   const summed = rec.axes(share);
   const target = rec.share.target[share] ?? -1;
   const consumer = rec.share.consumer[share] ?? -1;
-  const local = rec.array(rec.share.local[share] ?? -1);
+  const local = rec.array(rec.share.local[share]);
   const own = rec.header.nodes[target]?.shape ?? [];
   const full = local?.shape ?? [];
   const name = shortTitle(rec, target, 20);

@@ -40,11 +40,11 @@ const at = (row: Row) => (row.index ? ` at ${row.index}` : "");
 /** A chip for a node in whose value NaN or an infinity first appears; null for others, and where a share has more to say. */
 export function born({ rec, steps, store }: Context, id: number): Virtual | null {
   const node = rec.header.nodes[id];
-  const value = rec.array(node?.value ?? -1);
+  const value = rec.array(node?.value);
   const here = specialOf(value);
   if (!node || !value || !here || (store.now.selected === null && steps.shareAt(store.now.step) >= 0)) return null;
   if (here === "inf" && node.kind === "constant") return null; // a mask
-  const given = node.inputs.map((i) => specialOf(rec.array(rec.header.nodes[i]?.value ?? -1)));
+  const given = node.inputs.map((i) => specialOf(rec.array(rec.header.nodes[i]?.value)));
   if (given.includes("nan") || given.includes(here)) return null;
   const { nan, posinf, neginf } = value.stats;
   const what = nan ? `${count(nan)} NaN` : `${count(posinf + neginf)} ${neginf ? "−∞" : "+∞"}`;
@@ -64,7 +64,7 @@ export function chip({ rec, steps, store }: Context, id: number): Virtual | null
   const make = (kind: string, picture: Icon, ...words: Child[]) =>
     h("span", { class: `tv-chip tv-${kind}` }, icon(picture), ...words);
   const place = node && share >= 0 ? node.shares.indexOf(share) + 1 : 0;
-  const strange = share >= 0 ? rec.array(rec.share.value[share] ?? -1) : (total?.array ?? null);
+  const strange = share >= 0 ? rec.array(rec.share.value[share]) : (total?.array ?? null);
   if (specialOf(strange)) {
     // A NaN says more than any comparison could: where it came from is the question.
     const born = steps.marks.some((m) => m.step === step && (m.kind === "nan" || m.kind === "inf"));
