@@ -6,6 +6,8 @@ import textwrap
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from tensorviz.making import uncollected
 from tensorviz.trace import Source, Trace, TraceNode
 
@@ -79,5 +81,6 @@ def find(trace: Trace) -> list[Finding]:
     from tensorviz.findings.wiring import wiring
 
     data = trace.data
-    with uncollected():
+    # What is looked at may hold anything; the pass itself has warned.
+    with uncollected(), np.errstate(all="ignore"):
         return [*nonfinite(data), *wiring(data), *flow(data)]

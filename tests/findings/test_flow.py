@@ -125,3 +125,9 @@ def test_training_on_digits_raises_no_alarm_at_any_step():
         for w in (W1, b1, W2, b2):
             w.data -= 0.5 * w.grad
     assert loss.item() < 0.3
+
+
+def test_a_unit_at_minus_infinity_is_looked_at_without_a_warning() -> None:
+    x = tv.tensor(np.linspace(-1.0, 1.0, 12).reshape(6, 2), requires_grad=True)
+    trace = tv.relu(x @ np.eye(2, 3) + np.array([0.0, 0.0, -np.inf])).sum().backward()
+    trace.findings()  # warnings are errors here
