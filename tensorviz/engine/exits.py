@@ -104,11 +104,6 @@ def _telling(value: float) -> bool:
     return value == value and float(f"{value:.6g}") != value
 
 
-def so_far() -> tuple[Exit, ...]:
-    """What left the graph in this thread, the latest last."""
-    return tuple(local.thread.exits)
-
-
 def among(value: Any, exits: tuple[Exit, ...]) -> tuple[Exit, ...]:
     """Those that came back inside of a constant."""
     if not exits or np.size(value) > 1_000_000 or np.asarray(value).dtype.kind != "f":

@@ -13,6 +13,7 @@ import numpy as np
 from tensorviz.engine import exits
 from tensorviz.engine.cuts import Cut
 from tensorviz.engine.graph import Again, same_bits, written_to
+from tensorviz.engine.graph import local as threads
 from tensorviz.engine.names import names_in as names_in
 from tensorviz.engine.names import names_of
 from tensorviz.engine.node import Node, new_uid
@@ -29,14 +30,19 @@ Write = tuple[Node, Array | None]
 """A gradient written to a leaf at the end of a pass, and what ``.grad`` held before."""
 
 
+_NONE: frozenset[int] = frozenset()
+
+
 class Moment:
     """What is so when a pass ends, and may be otherwise when its record is looked at."""
 
     __slots__ = ("exits", "number", "written")
 
     def __init__(self, ops: Sequence[Node]) -> None:
-        self.exits = exits.so_far()
-        self.written = written_to(ops)
+        thread = threads.thread
+        self.exits = tuple(thread.exits) if thread.exits else ()
+        """What left the graph in this thread, the latest last."""
+        self.written = written_to(ops) if thread.arrays else _NONE
         """Constants whose arrays had been written to; what is written later changes nothing."""
         self.number = new_uid()
         """Tells what came before and what after."""
