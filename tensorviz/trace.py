@@ -300,7 +300,7 @@ class Trace:
             return self.nodes[uids[uid]]
         known = ", ".join(self._listed(name) for name in sorted(names)[:40]) or "none is named"
         more = f" and {len(names) - 40} more" if len(names) > 40 else ""
-        what = repr(key) if isinstance(key, str) else f"this {type(key).__name__}"
+        what = repr(_brief(key)) if isinstance(key, str) else f"this {type(key).__name__}"
         raise RecordError.no_node(f"{what} is not in the trace. Names: {known}{more}")
 
     def named(self, name: str) -> tuple[TraceNode, ...]:
@@ -323,6 +323,7 @@ class Trace:
     def _listed(self, name: str) -> str:
         """A name as a list of names shows it: with the ids where it stands for several nodes."""
         ids = self._index[0][name]
+        name = _brief(name) if name.isprintable() else repr(_brief(name))
         return name if len(ids) == 1 else f"{name} (nodes {', '.join(map(str, ids[:5]))}{', …' if len(ids) > 5 else ''}; the name means {ids[-1]})"
 
     def __len__(self) -> int:
@@ -480,3 +481,8 @@ def validate(data: TraceData) -> TraceData:
     from tensorviz.validation import validate
 
     return validate(data)
+
+
+def _brief(name: str) -> str:
+    """A name as a sentence that lists several can hold it."""
+    return name if len(name) <= 60 else f"{name[:59]}…"

@@ -22,6 +22,8 @@ from tensorviz.views.born import Strange, born_backward, strange
 
 _LONGEST = 28
 """Characters of a source expression that stand for an unnamed node; longer ones give way to the op's name."""
+_NAME = 60
+"""Characters of a name that a sentence says."""
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _COUNTS = (
     "no times",
@@ -43,7 +45,7 @@ _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight"
 def title(node: TraceNode) -> str:
     """What a sentence calls a node: its name, a constant's number, the expression that made it, or its op."""
     if node.name:
-        return node.name
+        return node.name if len(node.name) <= _NAME else f"{node.name[: _NAME - 1]}…"
     if node.kind == "constant" and node.value.size == 1:
         return fmt.number(node.value.reshape(()).item())
     if node.source is not None and node.kind == "op":

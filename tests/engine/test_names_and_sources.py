@@ -134,6 +134,16 @@ def test_the_repr_of_a_record_is_short_whatever_the_names_are():
     assert len(repr(x.backward())) < 300
 
 
+def test_sentences_and_errors_are_short_whatever_the_names_are():
+    x = tv.tensor(2.0, requires_grad=True, name="x" * 50_000)
+    y = tv.tensor(3.0, requires_grad=True, name="bell \x07")
+    trace = (x * y).backward()
+    assert all(len(step.caption) < 500 for step in trace.steps)
+    with pytest.raises(KeyError, match=r"'z+…' is not in the trace\. Names: 'bell \\x07', x+…$") as told:
+        trace.node("z" * 50_000)
+    assert len(str(told.value)) < 300
+
+
 def test_every_target_of_an_assignment_names_its_node():
     def inside(x):
         first = again = x * 5.0
