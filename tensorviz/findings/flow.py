@@ -80,7 +80,7 @@ def dead(data: TraceData) -> Iterator[Finding]:
                     "backward",
                     n,
                     why,
-                    "Look at these units' bias and weights: a smaller learning rate, a smaller or positive bias, or leaky_relu.",
+                    "Look at these units' bias and weights: a smaller learning rate, a bias nearer to zero or positive, or leaky_relu.",
                 )
             continue
         rows = n.value.size // units.size
@@ -90,7 +90,7 @@ def dead(data: TraceData) -> Iterator[Finding]:
             if units.size > 1
             else f"{what} of this {n.op} are off: their operand is at most {float(operand.value.max()):.4g}, so no gradient passes."
         )
-        yield finding("dead", "backward", n, why, "Lower the learning rate, start with a smaller or positive bias, or use leaky_relu or gelu.")
+        yield finding("dead", "backward", n, why, "Lower the learning rate, start with a bias nearer to zero or positive, or use leaky_relu or gelu.")
 
 
 def _far_off(operand: Array, off: Array, units: Array) -> Array:

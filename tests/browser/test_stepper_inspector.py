@@ -64,6 +64,14 @@ def test_tabs_and_ledger_have_room(show, width):
     assert right["x"] + right["width"] <= stepper.get_by_role("tabpanel").evaluate("e => e.getBoundingClientRect().right")
 
 
+def test_infinities_of_both_signs_that_are_born_are_not_told_as_one_sign(show):
+    with np.errstate(all="ignore"):
+        trace = (np.array([1.0, -1.0]) / tv.tensor(np.zeros(2), requires_grad=True)).sum().backward()
+    stepper = show(trace)
+    stepper.get_by_role("note").get_by_role("button").first.click()
+    expect(stepper.get_by_role("tabpanel")).to_contain_text("2 ∞ born here")
+
+
 def test_a_nan_is_pointed_at_from_the_first_step(show):
     stepper = show(strange())
     findings = stepper.get_by_role("tab", name="Findings")

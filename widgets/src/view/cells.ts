@@ -167,11 +167,14 @@ export function array(
 /** An array in a cell of a table: in full while it is narrow and low, else its norm, and below it what is wrong with it. */
 export function brief(view: ArrayView | null, letters = FEW_LETTERS): Child[] {
   if (!view) return ["…"];
-  const [rows, columns] = grid(view.shape);
-  if (view.data && view.size > 0 && rows <= FEW_ROWS) {
+  let [rows, columns] = grid(view.shape);
+  if (view.data?.length && rows <= FEW_ROWS) {
     const text = words(view.data);
     const wide = Math.max(...text.map((w) => w.length));
-    if ((wide + 2) * columns <= letters) {
+    const most = letters / (wide + 2);
+    // A short vector stands upright where its row has no room: norms of shares do not add.
+    if (rows === 1 && columns > most && columns <= FEW_ROWS) [rows, columns] = [columns, rows];
+    if (columns <= most) {
       const line = (r: number) => text.slice(r * columns, (r + 1) * columns).map((w) => w.padStart(wide));
       return rows === 1
         ? [line(0).join("  ").trim()]

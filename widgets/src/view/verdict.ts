@@ -47,7 +47,7 @@ export function born({ rec, steps, store }: Context, id: number): Virtual | null
   const given = node.inputs.map((i) => specialOf(rec.array(rec.header.nodes[i]?.value)));
   if (given.includes("nan") || given.includes(here)) return null;
   const { nan, posinf, neginf } = value.stats;
-  const what = nan ? `${count(nan)} NaN` : `${count(posinf + neginf)} ${neginf ? "−∞" : "+∞"}`;
+  const what = nan ? `${count(nan)} NaN` : `${count(posinf + neginf)} ∞`;
   return h("span", { class: "tv-chip tv-err" }, icon("cross"), `${what} born here`);
 }
 
