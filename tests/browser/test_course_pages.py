@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from browser.book import wait_until
 from tensorviz.site.build import build_site
 from tensorviz.site.course import read_course
+from tensorviz.widgets.drawing import LEAST
 
 pytestmark = pytest.mark.slow
 
@@ -41,10 +42,11 @@ def test_every_stepper_of_a_page_steps_and_the_page_is_as_wide_as_the_window(sit
 
 def test_a_wide_picture_is_scrolled_and_not_made_too_small_to_read(site, open_page):
     page = open_page(site / "matmul_from_primitives.html", width=700)
-    picture = page.locator(".output_subarea svg").last
-    drawn = picture.evaluate("svg => svg.viewBox.baseVal.width")
+    picture = page.locator(".tensorviz-drawing img").last
+    drawn = picture.evaluate("async image => { await image.decode(); return image.naturalWidth }")
     assert drawn > 1000
-    assert picture.bounding_box()["width"] == pytest.approx(drawn, abs=1)
+    assert picture.bounding_box()["width"] == pytest.approx(LEAST * drawn, abs=1)
+    assert picture.locator("..").evaluate("e => e.scrollWidth > e.clientWidth && getComputedStyle(e).overflowX === 'auto'")
 
 
 @pytest.mark.parametrize(("width", "most"), [(1280, 50), (852, 2), (700, 2), (472, 5)])
