@@ -42,7 +42,7 @@ export class Store {
   }
 
   /** Take over a change; `mine` is false for what came from Python or from another view, and is not sent back. */
-  readonly set = (patch: Partial<State>, mine = true): void => {
+  set(patch: Partial<State>, mine = true): void {
     const changed: Partial<State> = {};
     for (const key of KEYS) {
       if (!(key in patch) || patch[key] === undefined) continue;
@@ -52,15 +52,10 @@ export class Store {
     if (Object.keys(changed).length === 0) return;
     this.#state = { ...this.#state, ...changed };
     for (const listener of [...this.#listeners]) listener(this.#state, changed, mine);
-  };
+  }
 
   on(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
-}
-
-/** A store as it will be at another step; what is set in it is set in the store itself. */
-export function at(store: Store, step: number): Store {
-  return Object.create(store, { now: { get: () => ({ ...store.now, step }) } }) as Store;
 }

@@ -2,8 +2,6 @@
 import { checkOf } from "../check";
 import { attribute, h as element } from "../dom";
 import { number, shape } from "../format";
-import { leisure } from "../leisure";
-import { at } from "../state";
 import { expressionOf, shortTitle } from "../step";
 import { h, patch, type Child, type Virtual } from "../virtual";
 import { array } from "./cells";
@@ -33,11 +31,9 @@ export function inspector(context: Context): Pane {
   const uid = Math.random().toString(36).slice(2, 8);
   const { memory } = context.session;
   let tab = (TABS.find((name) => name === memory.tab) ?? "Node") as Tab;
-  // Two panels, of which one is seen: the other holds what the next step will show, laid out while there was time.
-  let panel = element("div", { class: "tv-panel tv-island", role: "tabpanel", id: `tv-panel-${uid}`, tabindex: "0" });
-  let spare = element("div", { class: "tv-panel tv-island", tabindex: "0" });
-  let ready = "";
+  const panel = element("div", { class: "tv-panel tv-island", role: "tabpanel", id: `tv-panel-${uid}`, tabindex: "0" });
   let scrolled = 0;
+  panel.addEventListener("scroll", () => (scrolled = panel.scrollTop), { passive: true });
   const tabs = TABS.map((name) => {
     const extra = element("span", { class: "tv-count" });
     const button = element(
@@ -62,7 +58,8 @@ export function inspector(context: Context): Pane {
     tab = name;
     memory.tab = name;
     if (name === "Findings") memory.warned = true;
-    again();
+    shown = "";
+    pane.update();
     tabs.find((t) => t.name === name)?.button.scrollIntoView?.({ block: "nearest", inline: "nearest" });
   };
   /** As in every row of tabs: the arrows go along it, and open. */
@@ -89,18 +86,12 @@ export function inspector(context: Context): Pane {
       ),
       changesBar(context),
       pinned.element,
-      h(
-        "div",
-        { class: "tv-hold" },
-        h("div", { class: "tv-island" }, panel),
-        h("div", { class: "tv-island", "data-spare": true }, spare),
-      ),
+      h("div", { class: "tv-hold" }, panel),
     ),
   );
   let shown = "";
-  let [seen, direction]: [number, 1 | -1] = [-1, 1];
 
-  const content = (context: Context, id: number): Child[] => {
+  const content = (id: number): Child[] => {
     switch (tab) {
       case "Node":
         return [memory.warned ? null : alarm(context, () => open("Findings")), ...nodePane(context, id)];
@@ -123,7 +114,7 @@ export function inspector(context: Context): Pane {
       pinned.update();
       const id = context.shown();
       const { step } = store.now;
-      const key = keyAt(id, step);
+      const key = `${tab}|${id}|${step}|${checkOf(rec).version}`;
       if (key === shown) return;
       // Somebody writes a number: verdicts that arrive meanwhile can wait.
       const writing = panel.contains(document.activeElement) && document.activeElement instanceof HTMLInputElement;
@@ -150,50 +141,17 @@ export function inspector(context: Context): Pane {
         if (on) attribute(panel, "aria-labelledby", button.id);
         attribute(button, "tabindex", on ? "0" : "-1");
       }
-      const inside = panel.contains(document.activeElement);
-      const focused = inside ? document.activeElement?.getAttribute("data-cell") : null;
-      if (key === ready && !inside && (scrolled === 0 || !sameNode)) turn();
-      else {
-        patch(panel, content(context, id));
-        if (focused && document.activeElement?.getAttribute("data-cell") !== focused)
-          panel.querySelector<HTMLElement>(`[data-cell="${focused}"]`)?.focus({ preventScroll: true });
-        // Reading a scroll position makes the browser lay the page out at once, so it is only done where somebody scrolled.
-        if (scrolled > 0) panel.scrollTop = sameNode ? scrolled : 0;
-      }
-      if (step !== seen) direction = step > seen ? 1 : -1;
-      seen = step;
-      later(next());
+      const focused = panel.contains(document.activeElement) ? document.activeElement?.getAttribute("data-cell") : null;
+      patch(panel, content(id));
+      if (focused && document.activeElement?.getAttribute("data-cell") !== focused)
+        panel.querySelector<HTMLElement>(`[data-cell="${focused}"]`)?.focus({ preventScroll: true });
+      // Reading a scroll position makes the browser lay the page out at once, so it is only done where somebody scrolled.
+      if (scrolled > 0) panel.scrollTop = sameNode ? scrolled : 0;
     },
   };
-  const keyAt = (id: number, step: number) =>
-    `${tab}|${id}|${step}|${checkOf(rec).version}|${JSON.stringify(memory.pick)}`;
-  const later = leisure();
-  function* next(): Generator<void, void> {
-    const { step, selected, granularity } = store.now;
-    const to = steps.move(step, direction, granularity);
-    if (to === step || selected !== null) return;
-    const id = steps.activeNode(to);
-    ready = keyAt(id, to);
-    patch(spare, content({ ...context, store: at(store, to), shown: () => id }, id));
-    spare.scrollTop = 0; // and it is laid out now, not when it is seen
-  }
-  /** The spare panel takes the place of the other. */
-  const turn = () => {
-    [panel, spare] = [spare, panel];
-    for (const name of ["role", "id", "aria-labelledby"]) {
-      attribute(panel, name, spare.getAttribute(name));
-      attribute(spare, name, null);
-    }
-    panel.parentElement?.removeAttribute("data-spare");
-    spare.parentElement?.setAttribute("data-spare", "");
-    scrolled = 0;
-  };
-  for (const each of [panel, spare]) {
-    each.addEventListener("scroll", () => each === panel && (scrolled = each.scrollTop), { passive: true });
-    each.addEventListener("focusout", () => requestAnimationFrame(() => pane.update()));
-  }
+  panel.addEventListener("focusout", () => requestAnimationFrame(() => pane.update()));
   const again = () => {
-    shown = ready = "";
+    shown = "";
     pane.update();
   };
   context.session.kernel.on(again);
