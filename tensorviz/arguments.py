@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from numbers import Real
-from os import PathLike, fspath
+from os import PathLike, fsencode, fspath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def shown(value: Any) -> str:
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes, list, tuple, dict, set)):
         try:
             text = repr(value)
-        except (RecursionError, ValueError):  # an int of thousands of digits does not print
+        except Exception:  # noqa: BLE001 - an int of thousands of digits does not print, and what a list holds may have any repr
             text = ""
         if 0 < len(text) <= _LONGEST:
             return text
@@ -124,7 +125,7 @@ def element(where: str, index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     >>> element("error_curve", -1, (3,))
     (2,)
     """
-    given = tuple(index) if isinstance(index, (tuple, list, np.ndarray)) else (index,)
+    given = tuple(index) if isinstance(index, (tuple, list, np.ndarray)) and is_list(index) else (index,)
     found = tuple(whole(where, "index", i) for i in given)
     if len(found) != len(shape) or not all(-n <= i < n for i, n in zip(found, shape, strict=True)):
         raise IndexingError(f"{where}: there is no element {list(found)} in shape {shape}")
@@ -153,9 +154,29 @@ def listed(where: str, name: str, value: Any, example: str) -> list[Any]:
     >>> listed("quiz", "answers", (1, 2), "[2, None]")
     [1, 2]
     """
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+    if not is_list(value):
         raise OptionTypeError(f"{where}: {name} must be a list such as {example}, got {shown(value)}")
     return list(value)
+
+
+def is_list(value: Any) -> bool:
+    """Whether it has parts to go through; the letters of a text are none, and a 0-d array only looks as if it had.
+
+    >>> is_list([1]), is_list("ab"), is_list(np.array(1))
+    (True, False, False)
+    """
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "shape", None) != ()
+
+
+def flag(where: str, name: str, value: Any) -> bool:
+    """``value`` as a bool; refuse what only counts as one, as ``"no"`` counts as True.
+
+    >>> flag("to_svg", "legend", np.True_)
+    True
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise OptionTypeError(f"{where}: {name} must be True or False, got {shown(value)}")
+    return bool(value)
 
 
 def function(where: str, name: str, value: Any) -> None:
@@ -176,6 +197,45 @@ def file(where: str, path: str | PathLike[str]) -> Path:
     from pathlib import Path
 
     try:
-        return Path(fspath(path))
+        name = fspath(path)
+        found = Path(name)
     except TypeError:
         raise DTypeError(f"{where}: path must be the name of a file, got {shown(path)}") from None
+    try:
+        fsencode(name)
+    except UnicodeEncodeError:
+        name = ""
+    if not name or "\0" in name:
+        raise OptionError(f"{where}: path must be the name of a file, got {shown(path)}")
+    return found
+
+
+def written(where: str, path: str | PathLike[str], content: str | bytes) -> None:
+    """Write a file, a text as UTF-8 with the ends of lines that it has."""
+    target = file(where, path)
+    with writing(where, target):
+        target.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+@contextmanager
+def writing(where: str, path: PathLike[str]) -> Iterator[None]:
+    """Have what the system says of ``path`` said with the function and what to do, as the same kind of ``OSError``."""
+    with _told(path, f"{where}: path must be a file that can be written, in a folder that exists"):
+        yield
+
+
+@contextmanager
+def reading(where: str, path: PathLike[str]) -> Iterator[None]:
+    """The same for a file that is read."""
+    with _told(path, f"{where}: path must be a file that exists and can be read"):
+        yield
+
+
+@contextmanager
+def _told(path: PathLike[str], wanted: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:  # none of the system's
+            raise
+        raise OSError(error.errno, f"{wanted} ({error.strerror})", fspath(path)) from None

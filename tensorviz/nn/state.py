@@ -59,7 +59,8 @@ def load(owner: str, targets: Mapping[str, Tensor], state: Mapping[str, Any], *,
 
 def write(path: str | PathLike[str], arrays: Mapping[str, Array]) -> None:
     """An npz file, as ``np.savez`` writes it; any name may be used, and the same arrays give the same bytes."""
-    with zipfile.ZipFile(arguments.file("save", path), "w") as archive:
+    target = arguments.file("save", path)
+    with arguments.writing("save", target), zipfile.ZipFile(target, "w") as archive:
         for name, array in arrays.items():
             # a ZipInfo of its own has a fixed date
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as file:
@@ -68,9 +69,10 @@ def write(path: str | PathLike[str], arrays: Mapping[str, Array]) -> None:
 
 def read(path: str | PathLike[str]) -> dict[str, Array]:
     """The arrays of an npz file, by name. Nothing in it is run."""
+    source = arguments.file("load", path)
     try:
         # opened here, because np.load leaves a damaged file open
-        with arguments.file("load", path).open("rb") as file:
+        with arguments.reading("load", source), source.open("rb") as file:
             archive = np.load(file, allow_pickle=False)
             if not isinstance(archive, np.ndarray):
                 return {name: archive[name] for name in archive.files}

@@ -48,6 +48,8 @@ def custom_op(name: str, forward: Callable[..., Any], vjp: Callable[..., Any], *
     """
     if not isinstance(name, str):
         raise OpDefinitionError(f"custom_op: name is a string, got {shown(name)}")
+    if not name.isidentifier():
+        raise OpDefinitionError(f"op {shown(name)}: needs a name that is a Python identifier")
     known = REGISTRY.get(name)
     if known is not None and not isinstance(known, CustomOp):
         raise OpDefinitionError(f"custom_op: {name!r} is the name of a built-in op; choose another")

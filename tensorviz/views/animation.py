@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
-from tensorviz.arguments import file, number, one_of
+from tensorviz.arguments import flag, number, one_of, written
 from tensorviz.trace import Trace
 from tensorviz.views import format as fmt
 from tensorviz.views import text
@@ -104,8 +104,9 @@ def to_animated_svg(
     one_of("to_animated_svg", "direction", direction, DIRECTIONS)
     one_of("to_animated_svg", "engine", engine, ENGINES)
     check_values("to_animated_svg", scale, max_nodes, title, timeout)
+    flag("to_animated_svg", "legend", legend)
     number("to_animated_svg", "seconds_per_step", seconds_per_step, least=0.05, most=60)
-    wanted = sorted({k for k in stops(trace, steps) if step is None or k <= step})
+    wanted = sorted({k for k in stops(trace, steps, "to_animated_svg") if step is None or k <= step})
     if step is not None and step not in wanted:
         wanted.append(step)
     paint = Styled(tokens)
@@ -120,7 +121,7 @@ def to_animated_svg(
         if len(markup.encode()) <= MOST_BYTES:
             break
     if path is not None:
-        file("to_animated_svg", path).write_text(markup, encoding="utf-8", newline="\n")
+        written("to_animated_svg", path, markup)
     return markup
 
 
@@ -160,7 +161,7 @@ def _fewer(trace: Trace, composer: Composer, wanted: list[int], steps: str | Seq
         yield wanted, ""
     if isinstance(steps, str):
         for coarser in GRANULARITIES[GRANULARITIES.index(steps) + 1 :]:
-            found = _drawn(trace, composer, [k for k in stops(trace, coarser) if end is None or k <= end])
+            found = _drawn(trace, composer, [k for k in stops(trace, coarser, "to_animated_svg") if end is None or k <= end])
             if len(found) <= MOST_FRAMES and len(found) < len(wanted):
                 yield found, f"… {fmt.count(len(found))} of {total}: one for each {coarser}"
     most = min(MOST_FRAMES, len(wanted) - 1)

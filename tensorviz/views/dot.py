@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from os import PathLike
 from typing import Any
 
-from tensorviz.arguments import file, one_of
+from tensorviz.arguments import one_of, written
 from tensorviz.trace import Share, Trace, TraceNode
 from tensorviz.views import format as fmt
 from tensorviz.views.labels import norm_mark
@@ -67,7 +67,7 @@ def to_dot(
         boxes.append(("more", [f"… {fmt.counted(left, 'more node')} not drawn"], {"shape": "plaintext", "fontcolor": tokens["ink2"]}))
     text = _written(graph, boxes, list(_edges(trace, nodes, shown, now, tokens)))
     if path is not None:
-        file("to_dot", path).write_text(text, encoding="utf-8", newline="\n")
+        written("to_dot", path, text)
     return text
 
 

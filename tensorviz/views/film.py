@@ -67,12 +67,12 @@ class _Frame:
 def check_film(trace: Trace, steps: Any, step: Any, columns: Any) -> list[int]:
     """The steps of a film, or an error that says what is wrong with what was asked for."""
     if step is not None:
-        raise OptionError("give step= for one picture or steps= for a film, not both")
+        raise OptionError("to_svg: give step= for one picture or steps= for a film, not both")
     if columns is not None:
         whole("to_svg", "columns", columns, least=1)
-    chosen = stops(trace, steps)
+    chosen = stops(trace, steps, "to_svg")
     if len(chosen) > MOST_FRAMES:
-        raise OptionError(f"a film has at most {MOST_FRAMES} frames, and {fmt.count(len(chosen))} were asked for; to_animated_svg plays more")
+        raise OptionError(f"to_svg: a film has at most {MOST_FRAMES} frames, and {fmt.count(len(chosen))} were asked for; to_animated_svg plays more")
     return chosen
 
 

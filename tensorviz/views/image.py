@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
-from tensorviz.arguments import file
+from tensorviz.arguments import written
 from tensorviz.errors import MissingExtraError
 from tensorviz.trace import Trace
 from tensorviz.views.options import check_values
@@ -19,12 +19,18 @@ def to_png(trace: Trace, path: str | PathLike[str] | None = None, *, step: int |
     """The picture as PNG bytes, ``scale`` pixels per unit; other options are those of ``to_svg``."""
     markup = to_svg(trace, step=step, **options)
     check_values("to_png", scale)
-    return _written("to_png", _renderer("to_png").svg_to_png(markup, scale=scale), path)
+    data: bytes = _renderer("to_png").svg_to_png(markup, scale=scale)
+    if path is not None:
+        written("to_png", path, data)
+    return data
 
 
 def to_pdf(trace: Trace, path: str | PathLike[str] | None = None, *, step: int | None = None, scale: float = 1.0, **options: Any) -> bytes:
     """The picture as PDF bytes (vectors, one page); options are those of ``to_svg``."""
-    return _written("to_pdf", _renderer("to_pdf").svg_to_pdf(to_svg(trace, step=step, scale=scale, **options)), path)
+    data: bytes = _renderer("to_pdf").svg_to_pdf(to_svg(trace, step=step, scale=scale, **options))
+    if path is not None:
+        written("to_pdf", path, data)
+    return data
 
 
 def _renderer(function: str) -> Any:
@@ -33,9 +39,3 @@ def _renderer(function: str) -> Any:
     except ImportError as error:
         raise MissingExtraError(f"{function} needs a renderer that a plain install leaves out: pip install 'tensorviz-backward[image]'") from error
     return vl_convert
-
-
-def _written(function: str, data: bytes, path: str | PathLike[str] | None) -> bytes:
-    if path is not None:
-        file(function, path).write_bytes(data)
-    return data

@@ -6,12 +6,12 @@ Each takes an ``ax`` and returns it; without one a new figure is made. matplotli
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorviz.arguments import element, number, one_of, shown
+from tensorviz.arguments import element, flag, is_list, number, one_of, shown
 from tensorviz.axes import in_words
 from tensorviz.errors import DTypeError, IndexingError, MissingExtraError, OptionError, OptionTypeError
 from tensorviz.trace import Array, Share, Trace, TraceNode
@@ -56,7 +56,7 @@ def gradient_norms(trace: Trace, ax: Axes | None = None, *, palette: str = "ligh
     order = _completed(trace)
     if not order:
         raise OptionError("this trace has no steps: backward has not been called")
-    ax = _axes(ax, tokens, (max(6.4, min(16.0, 1.5 + 0.42 * len(order))), 4.2))
+    ax = _axes("gradient_norms", ax, tokens, (max(6.4, min(16.0, 1.5 + 0.42 * len(order))), 4.2))
     nodes = [trace.nodes[i] for i in order]
     arrays = [np.asarray(node.cotangent) for node in nodes]
     norms = np.array([fmt.norm(array) for array in arrays])
@@ -131,6 +131,8 @@ def share_heatmap(
     tokens = tokens_of(palette, "share_heatmap")
     _check_trace("share_heatmap", trace)
     one_of("share_heatmap", "array", array, ARRAYS)
+    flag("share_heatmap", "colorbar", colorbar)
+    flag("share_heatmap", "log", log)
     node = trace.node(key)
     found = _share(node, share)
     values = np.asarray(getattr(found, array), dtype=np.float64)
@@ -142,7 +144,7 @@ def share_heatmap(
     words = fmt.cells(values) if numbers else []
     # Inches of a cell: as wide as the longest number in it, in letters of 10 points that are 0.602 of that wide.
     high, wide = 0.42, max(0.62, 0.16 + 0.0836 * max(map(len, words), default=0))
-    ax = _axes(ax, tokens, (max(3.6, min(14.0, 1.8 + wide * cols)), max(2.4, min(10.0, 1.2 + high * rows))))
+    ax = _axes("share_heatmap", ax, tokens, (max(3.6, min(14.0, 1.8 + wide * cols)), max(2.4, min(10.0, 1.2 + high * rows))))
     from matplotlib.colors import AsinhNorm, LinearSegmentedColormap, SymLogNorm
 
     strength = MOST if numbers else 1.0
@@ -203,12 +205,12 @@ def error_curve(
     node = trace.node(key)
     place, analytic, x = _element(trace, node, index)
     listed: Any = steps
-    if steps is not None and (isinstance(listed, str) or not isinstance(listed, Iterable)):
+    if steps is not None and not is_list(listed):
         raise OptionTypeError(f"error_curve: steps must be positive finite numbers, at least one, got {shown(steps)}")
     given = [h * max(1.0, abs(x)) for h in STEPS] if steps is None else [number("error_curve", "a step", h, above=0, finite=True) for h in listed]
     if not given:
         raise OptionError("error_curve: steps must be positive finite numbers, at least one, got none")
-    ax = _axes(ax, tokens, (6.8, 4.4))
+    ax = _axes("error_curve", ax, tokens, (6.8, 4.4))
     errors = differences(trace, node, place, analytic, given)
     h = np.array(given)
     exact, wild = errors == 0, ~np.isfinite(errors)
@@ -319,7 +321,7 @@ def _name(node: TraceNode) -> str:
 
 def _share(node: TraceNode, position: Any) -> Share:
     if isinstance(position, bool) or not isinstance(position, (int, np.integer)):
-        raise DTypeError(f"share must be an int, not {type(position).__name__}")
+        raise DTypeError(f"share_heatmap: share must be an int, got {shown(position)}")
     if not node.shares:
         raise IndexingError(f"{title_of(node)} received no share")
     if not -len(node.shares) <= position < len(node.shares):
@@ -366,14 +368,14 @@ def _element(trace: Trace, node: TraceNode, index: Sequence[int] | None) -> tupl
 # ---- matplotlib --------------------------------------------------------------------------------------------------
 
 
-def _axes(ax: Axes | None, tokens: Tokens, size: tuple[float, float]) -> Axes:
+def _axes(where: str, ax: Axes | None, tokens: Tokens, size: tuple[float, float]) -> Axes:
     """The axes that were given, or those of a new figure, in the colours of the palette."""
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:
         raise MissingExtraError("plots need matplotlib, which a plain install leaves out: pip install 'tensorviz-backward[lab]'") from error
     if ax is not None and not hasattr(ax, "set_facecolor"):
-        raise DTypeError(f"ax must be matplotlib axes or None, got {shown(ax)}")
+        raise DTypeError(f"{where}: ax must be matplotlib axes or None, got {shown(ax)}")
     if ax is None:
         figure, ax = plt.subplots(figsize=size, layout="constrained")
         figure.set_facecolor(tokens["bg"])

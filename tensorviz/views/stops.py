@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import is_list, shown
 from tensorviz.errors import OptionError
 from tensorviz.trace import Trace
 from tensorviz.views.state import last_step
@@ -15,8 +16,8 @@ GRANULARITIES = ("micro", "share", "node")
 """From the finest to the coarsest; the stepper stops at the same steps."""
 
 
-def stops(trace: Trace, steps: str | Sequence[int]) -> list[int]:
-    """The steps to stop at.
+def stops(trace: Trace, steps: str | Sequence[int], where: str = "stops") -> list[int]:
+    """The steps to stop at, for the function ``where``.
 
     ``"micro"`` is every step; ``"share"`` leaves out those on which no sum changes (``pull``, ``unbroadcast``); ``"node"`` is the last step of each
     rule: of the seeds, of every node whose rule runs, and of the writing of ``.grad``; of a backward pass that is a graph itself, the last step of
@@ -24,10 +25,10 @@ def stops(trace: Trace, steps: str | Sequence[int]) -> list[int]:
     """
     performed = trace.data.steps
     if not performed:
-        raise OptionError("this trace has no steps: backward has not been called")
+        raise OptionError(f"{where}: this trace has no steps: backward has not been called")
     if isinstance(steps, str):
         if steps not in GRANULARITIES:
-            raise OptionError(f"steps must be one of {', '.join(map(repr, GRANULARITIES))} or a list of step numbers, not {steps!r}")
+            raise OptionError(f"{where}: steps must be one of {', '.join(map(repr, GRANULARITIES))} or a list of step numbers, got {shown(steps)}")
         if steps == "micro":
             return list(range(len(performed)))
         if steps == "share":
@@ -35,7 +36,7 @@ def stops(trace: Trace, steps: str | Sequence[int]) -> list[int]:
         groups = [(step.kind, rule_scope(trace.nodes[step.node].scope) if step.kind == "seed" else "") for step in performed]
         starts = [k for k, (kind, _) in enumerate(groups) if kind == "pull" or (kind in ("seed", "leaf") and (k == 0 or groups[k - 1] != groups[k]))]
         return [k - 1 for k in starts[1:]] + [last_step(trace)]
-    return _listed(trace, steps)
+    return _listed(where, trace, steps)
 
 
 def rule_scope(scope: str) -> str:
@@ -49,18 +50,17 @@ def rule_scope(scope: str) -> str:
     return "/".join(parts[at:])
 
 
-def _listed(trace: Trace, steps: Any) -> list[int]:
-    try:
-        listed = list(steps)
-    except TypeError:
-        raise OptionError(f"steps must be a list of step numbers, not {type(steps).__name__}; step= draws a single one") from None
+def _listed(where: str, trace: Trace, steps: Any) -> list[int]:
+    if not is_list(steps):
+        raise OptionError(f"{where}: steps must be a list of step numbers, got {shown(steps)}; step= draws a single one")
+    listed = list(steps)
     if not listed:
-        raise OptionError("steps is empty: name at least one step")
+        raise OptionError(f"{where}: steps is empty: name at least one step")
     last = last_step(trace)
     for k in listed:
         if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)):
-            raise OptionError(f"steps must hold step numbers, not {k!r}")
+            raise OptionError(f"{where}: steps must hold step numbers, got {shown(k)}")
     wrong = [int(k) for k in listed if not 0 <= k <= last]
     if wrong:
-        raise OptionError(f"the trace has steps 0 to {last}, not {', '.join(map(str, wrong[:5]))}{', …' if len(wrong) > 5 else ''}")
+        raise OptionError(f"{where}: the trace has steps 0 to {last}, not {', '.join(map(str, wrong[:5]))}{', …' if len(wrong) > 5 else ''}")
     return [int(k) for k in listed]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
-from tensorviz.arguments import file, one_of
+from tensorviz.arguments import flag, one_of, written
 from tensorviz.errors import OptionError
 from tensorviz.trace import Trace
 from tensorviz.views import text
@@ -96,6 +96,7 @@ def to_svg(
     one_of("to_svg", "direction", direction, DIRECTIONS)
     one_of("to_svg", "engine", engine, ENGINES)
     check_values("to_svg", scale, max_nodes, title, timeout)
+    flag("to_svg", "legend", legend)
     if steps is not None:
         chosen = check_film(trace, steps, step, columns)
         markup = film(
@@ -112,13 +113,13 @@ def to_svg(
             timeout=timeout,
         )
     elif columns is not None:
-        raise OptionError("columns is for a filmstrip: say which steps, as in steps=[0, 3, 5]")
+        raise OptionError("to_svg: columns is for a filmstrip: say which steps, as in steps=[0, 3, 5]")
     else:
         paint = Still(tokens)
         picture = compose(trace, paint, scale_of(trace), step=step, direction=direction, engine=engine, most=max_nodes, timeout=timeout)
         markup = _document(trace, picture, Pen(paint, picture.scale), step, title, scale, legend)
     if path is not None:
-        file("to_svg", path).write_text(markup, encoding="utf-8", newline="\n")
+        written("to_svg", path, markup)
     return markup
 
 

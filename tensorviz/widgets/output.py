@@ -49,7 +49,7 @@ class Channel:
 
     def __init__(self, trace: Trace, options: Mapping[str, Any]) -> None:
         self.id = secrets.token_hex(8)
-        self.state = state.settings(trace, options)
+        self.state = state.settings("show", trace, options)
         self._trace = weakref.ref(trace)
         self.listener: Callable[[dict[str, Any]], None] | None = None
         self.shipped: CheckReport | None = None
@@ -67,7 +67,7 @@ class Channel:
         changed = {}
         for name, value in patch.items():
             try:
-                clean = state.valid(name, value, trace)
+                clean = state.valid("page", name, value, trace)
             except ValueError:
                 continue
             if clean != self.state[name]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from tensorviz.arguments import file
+from tensorviz.arguments import written
 from tensorviz.trace import Trace
 from tensorviz.views.options import check_values, refuse_unknown
 from tensorviz.widgets import payload as data
@@ -32,7 +32,7 @@ def to_html(
     check_values("to_html", title=title)
     content = data.payload(trace)  # checks a small trace
     given: dict[str, Any] = {} if step is None else {"step": step}
-    options = state.settings(trace, {"theme": theme, "presentation": presentation} | given | state.opening(trace, given))
+    options = state.settings("to_html", trace, {"theme": theme, "presentation": presentation} | given | state.opening(trace, given))
     heading = data.title(trace) if title is None else title
     page = document(
         content,
@@ -41,5 +41,5 @@ def to_html(
         fallback=f"<noscript>{static_list(trace)}</noscript>",
     )
     if path is not None:
-        file("to_html", path).write_text(page, "utf-8")
+        written("to_html", path, page)
     return page

@@ -6,10 +6,11 @@ import base64
 import os
 import secrets
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from operator import index
 from typing import Any
 
-from tensorviz.errors import OptionError, RecordError
+from tensorviz.arguments import shown, written
+from tensorviz.errors import OptionError, OptionTypeError, RecordError
 from tensorviz.trace import Step, Trace
 from tensorviz.views.text import xml
 from tensorviz.widgets import state
@@ -28,8 +29,8 @@ class Pair:
         self.steps = tuple(steps)
         """Positions in ``a.steps`` and ``b.steps`` that belong together, ascending."""
         self.names = names
-        self._start = state.settings(a, {"step": step, "theme": theme})
-        self._beside = state.settings(b, {"step": counterpart(self.steps, step), "theme": theme})
+        self._start = state.settings("pair", a, {"step": step, "theme": theme})
+        self._beside = state.settings("pair", b, {"step": counterpart(self.steps, step), "theme": theme})
 
     def _page(self, frame: str, fallback: str = "") -> str:
         beside = {
@@ -48,7 +49,7 @@ class Pair:
         """One HTML file in which both step together, with no kernel and no network; also written to ``path`` if given."""
         page = self._page("page", f"<noscript>{self._list()}</noscript>")
         if path is not None:
-            Path(path).write_text(page, "utf-8")
+            written("to_html", path, page)
         return page
 
     def show(self) -> Pair:
@@ -100,6 +101,8 @@ def pair(
     ------
     RecordError
         If ``a`` or ``b`` is no Trace.
+    OptionTypeError
+        If ``names`` are not two strings, or ``nodes`` or ``steps`` no pairs of whole numbers.
     OptionError
         If ``steps`` are not ascending positions of both, or ``step`` or ``theme`` does not exist.
 
@@ -115,15 +118,26 @@ def pair(
     for which, trace in (("a", a), ("b", b)):
         if not isinstance(trace, Trace):
             raise RecordError(f"pair takes two Traces (what backward() returns); {which} is a {type(trace).__name__}")
-    found = list(aligned(a, b, zip(range(len(a.nodes)), range(len(b.nodes)), strict=False) if nodes is None else nodes) if steps is None else steps)
+    above: Any = names
+    if not (isinstance(above, (tuple, list)) and len(above) == 2 and all(isinstance(name, str) for name in above)):
+        raise OptionTypeError(f"pair: names must be two strings, such as ('right', 'wrong'), got {shown(names)}")
+    same = zip(range(len(a.nodes)), range(len(b.nodes)), strict=False)
+    found = aligned(a, b, same if nodes is None else _pairs("nodes", nodes)) if steps is None else _pairs("steps", steps)
     before = (-1, -1)
     for i, j in found:
         if not (before[0] <= i < len(a.steps) and before[1] <= j < len(b.steps)):
             raise OptionError(
-                f"steps must be ascending pairs of positions, below {len(a.steps)} in a and below {len(b.steps)} in b; got ({i}, {j}) after {before}"
+                f"pair: steps must be ascending pairs of positions, below {len(a.steps)} in a and below {len(b.steps)} in b; got ({i}, {j}) after {before}"
             )
         before = (i, j)
     return Pair(a, b, found, names, step, theme)
+
+
+def _pairs(name: str, value: Any) -> list[tuple[int, int]]:
+    try:
+        return [(index(i), index(j)) for i, j in value]
+    except (TypeError, ValueError):
+        raise OptionTypeError(f"pair: {name} must be a list of pairs of positions, such as [(0, 0), (1, 2)], got {shown(value)}") from None
 
 
 def aligned(a: Trace, b: Trace, nodes: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.arguments import one_of
+from tensorviz.arguments import flag, is_list, one_of, shown
 from tensorviz.errors import OptionError
 from tensorviz.trace import Trace
 
@@ -30,42 +30,40 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
-def valid(name: str, value: Any, trace: Trace) -> Any:
+def valid(where: str, name: str, value: Any, trace: Trace) -> Any:
     """The value in its plain form, or a ValueError that says what would be allowed."""
     match name:
         case "step":
             last = max(0, len(trace.steps) - 1)
             if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 0 <= value <= last:
-                raise OptionError(f"step must be an integer from 0 to {last} (a position in trace.steps), not {value!r}")
+                raise OptionError(f"{where}: step must be an integer from 0 to {last} (a position in trace.steps), got {shown(value)}")
             return int(value)
         case "playing" | "presentation":
-            if not isinstance(value, (bool, np.bool_)):
-                raise OptionError(f"{name} must be True or False, not {value!r}")
-            return bool(value)
+            return flag(where, name, value)
         case "speed":
             if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not SPEEDS[0] <= value <= SPEEDS[1]:
-                raise OptionError(f"speed must be a number from {SPEEDS[0]} to {SPEEDS[1]} (1 is a step in 0.9 s), not {value!r}")
+                raise OptionError(f"{where}: speed must be a number from {SPEEDS[0]} to {SPEEDS[1]} (1 is a step in 0.9 s), got {shown(value)}")
             return float(value)
         case "granularity":
-            one_of("", name, value, GRANULARITIES)
+            one_of(where, name, value, GRANULARITIES)
             return value
         case "theme":
-            one_of("", name, value, (*THEMES, *ALSO_THEMES))
+            one_of(where, name, value, (*THEMES, *ALSO_THEMES))
             return ALSO_THEMES.get(value, value)
         case "selected":
             try:
                 return None if value is None else trace.node(value).id
             except KeyError as error:
-                raise OptionError(f"selected must be a node or None: {error}") from None
+                raise OptionError(f"{where}: selected must be a node or None: {error}") from None
         case "breakpoints":
-            return breakpoints(value, trace)
-    raise OptionError(f"a stepper has no {name!r}; it has {', '.join(DEFAULTS)}")
+            return breakpoints(where, value, trace)
+    raise OptionError(f"{where}: a stepper has no {name!r}; it has {', '.join(DEFAULTS)}")
 
 
-def breakpoints(value: Any, trace: Trace) -> list[str | int]:
+def breakpoints(where: str, value: Any, trace: Trace) -> list[str | int]:
     """Kinds as they are, nodes (by Tensor, name or id) as ids."""
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
-        raise OptionError(f"breakpoints must be a list of {', '.join(BREAKPOINTS)} and nodes, not {value!r}")
+    if not is_list(value):
+        raise OptionError(f"{where}: breakpoints must be a list of {', '.join(BREAKPOINTS)} and nodes, got {shown(value)}")
     found: list[str | int] = []
     for item in value:
         if isinstance(item, str) and item in BREAKPOINTS:
@@ -74,13 +72,13 @@ def breakpoints(value: Any, trace: Trace) -> list[str | int]:
         try:
             found.append(trace.node(item).id)
         except KeyError as error:
-            raise OptionError(f"breakpoint {item!r} is neither one of {', '.join(BREAKPOINTS)} nor a node: {error}") from None
+            raise OptionError(f"{where}: breakpoint {shown(item)} is neither one of {', '.join(BREAKPOINTS)} nor a node: {error}") from None
     return found
 
 
-def settings(trace: Trace, options: Mapping[str, Any]) -> dict[str, Any]:
-    """A full state from some options."""
-    return DEFAULTS | {name: valid(name, value, trace) for name, value in options.items()}
+def settings(where: str, trace: Trace, options: Mapping[str, Any]) -> dict[str, Any]:
+    """A full state from some options of ``where``."""
+    return DEFAULTS | {name: valid(where, name, value, trace) for name, value in options.items()}
 
 
 def opening(trace: Trace, options: Mapping[str, Any]) -> dict[str, Any]:

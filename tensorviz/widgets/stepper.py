@@ -59,7 +59,7 @@ class Stepper(anywidget.AnyWidget):
         refuse_unknown("Stepper", {name: value for name, value in options.items() if name not in state.DEFAULTS}, tuple(state.DEFAULTS))
         self._trace: Trace | None = trace
         try:
-            start = state.settings(trace, options)
+            start = state.settings("Stepper", trace, options)
         except ValueError as error:
             raise SettingError(str(error)) from None
         self._channel: output.Channel | None = None
@@ -73,7 +73,7 @@ class Stepper(anywidget.AnyWidget):
         if self._trace is None:
             return proposal["value"]
         try:
-            return state.valid(proposal["trait"].name, proposal["value"], self._trace)
+            return state.valid("Stepper", proposal["trait"].name, proposal["value"], self._trace)
         except ValueError as error:
             raise SettingError(str(error)) from None
 

@@ -10,7 +10,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
-from tensorviz.arguments import file
+from tensorviz.arguments import file, reading
 from tensorviz.errors import RecordError
 from tensorviz.making import seal, uncollected, unsealed
 from tensorviz.trace import Share, Source, Step, Trace, TraceData, TraceNode, validate
@@ -139,7 +139,10 @@ def load(path: str | os.PathLike[str]) -> Trace:
 
     Raises :class:`RecordError` for a file that is truncated, damaged, from a newer tensorviz, or none of ours.
     """
-    return loads(file("load", path).read_bytes(), str(path))
+    source = file("load", path)
+    with reading("load", source):
+        content = source.read_bytes()
+    return loads(content, str(source))
 
 
 def _exactly(cls: type, entry: dict[str, Any]) -> dict[str, Any]:

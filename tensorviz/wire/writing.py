@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.arguments import file
+from tensorviz.arguments import file, writing
 from tensorviz.making import uncollected
 from tensorviz.trace import SCHEMA_VERSION, Array, Source, Trace, TraceNode
 from tensorviz.wire.packer import Packer, encode
@@ -160,15 +160,16 @@ def save(trace: Trace, path: str | os.PathLike[str]) -> None:
     """Write a trace to one file. The file appears whole or not at all; links are followed, and what is no plain file is written to as it is."""
     path = file("save", path)
     content = dumps(trace)
-    target = Path(os.path.realpath(path))
+    with writing("save", path):
+        _replace(Path(os.path.realpath(path)), content)
+
+
+def _replace(target: Path, content: bytes) -> None:
     if target.exists() and not target.is_file():
         target.write_bytes(content)
         return
     mode = target.stat().st_mode & 0o777 if target.exists() else None
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
     part = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:

@@ -32,6 +32,8 @@ from tensorviz.errors import (
     StateError,
     TensorvizError,
 )
+from tensorviz.views import plots
+from tensorviz.widgets.pair import pair
 
 Case = tuple[Callable[[], Any], type[Exception], str]
 PACKAGE = Path(tv.__file__).parent
@@ -40,6 +42,11 @@ SINGULAR = [[1.0, 1.0], [1.0, 1.0]]
 
 def x(values: Any = (1.0, 2.0)) -> tv.Tensor:
     return tv.tensor(values, requires_grad=True, name="x")
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise RuntimeError("no words for it")
 
 
 def squares() -> tv.Trace:
@@ -287,6 +294,8 @@ def cubes(a: Any) -> Any:
         (lambda: tv.jvp(cubes, (np.ones(2),), ("a",)), SeedError, r"jvp's tangent: expected real numbers of shape \(2,\), got 'a'"),
         (lambda: tv.gradcheck(3), DTypeError, "gradcheck: its first argument must be a function, got 3"),  # type: ignore[arg-type]
         (lambda: tv.gradcheck(cubes, np.ones(2), eps="a"), OptionTypeError, "gradcheck: eps must be a finite number above 0, got 'a'"),  # type: ignore[arg-type]
+        (lambda: tv.custom_op("a\0b", abs, abs), tv.errors.OpDefinitionError, r"op 'a\\x00b': needs a name that is a Python identifier"),
+        (lambda: tv.custom_op("\ud800", abs, abs), tv.errors.OpDefinitionError, r"op '\\ud800': needs a name that is a Python identifier"),
         (lambda: tv.custom_op(3, abs, abs), tv.errors.OpDefinitionError, "custom_op: name is a string, got 3"),  # type: ignore[arg-type]
     ]
 )
@@ -425,7 +434,14 @@ def breaks(*kinds: Any, **options: Any) -> Callable[[], None]:
         (lambda: squares().to_svg(step="a"), DTypeError, "to_svg: step must be an int or None, not 'a'"),  # type: ignore[arg-type]
         (lambda: squares().to_svg(timeout="a"), OptionTypeError, "to_svg: timeout must be a number above 0, got 'a'"),
         (lambda: squares().to_svg(max_nodes=1.5), OptionTypeError, "to_svg: max_nodes must be a whole number of at least 1, got 1.5"),
-        (lambda: squares().to_svg(steps=3), OptionError, "steps must be a list of step numbers"),
+        (lambda: squares().to_svg(steps=np.array(3)), OptionError, "to_svg: steps must be a list of step numbers, got an ndarray"),
+        (lambda: squares().to_svg(legend="no"), OptionTypeError, "to_svg: legend must be True or False, got 'no'"),
+        (lambda: squares().to_animated_svg(legend=np.ones(2)), OptionTypeError, "to_animated_svg: legend must be True or False, got an ndarray"),
+        (lambda: squares().to_animated_svg(steps=[99]), OptionError, "to_animated_svg: the trace has steps 0 to"),
+        (lambda: squares().to_svg(""), OptionError, "to_svg: path must be the name of a file, got ''"),
+        (lambda: squares().to_html("a\0b"), OptionError, r"to_html: path must be the name of a file, got 'a\\x00b'"),
+        (lambda: squares().save("\ud800"), OptionError, r"save: path must be the name of a file, got '\\ud800'"),
+        (lambda: squares().to_svg(steps=3), OptionError, "to_svg: steps must be a list of step numbers"),
         (lambda: squares().to_svg(steps=[0], columns="a"), OptionTypeError, "columns must be a whole number of at least 1, got 'a'"),
         (
             lambda: squares().to_svg(theme="dark"),
@@ -439,13 +455,29 @@ def breaks(*kinds: Any, **options: Any) -> Callable[[], None]:
         (lambda: squares().to_dot(title=3), DTypeError, "to_dot: title must be a str or None, not 3"),
         (lambda: squares().to_html(foo=1), DTypeError, "to_html has no option 'foo'; it has step, theme, presentation, title"),
         (lambda: squares().to_html(title=3), DTypeError, "to_html: title must be a str or None, not 3"),
-        (lambda: squares().to_html(theme="blue"), OptionError, "theme must be one of 'auto', 'light', 'dark', 'cs231n', 'colorblind', got 'blue'"),
+        (
+            lambda: squares().to_html(theme="blue"),
+            OptionError,
+            "to_html: theme must be one of 'auto', 'light', 'dark', 'cs231n', 'colorblind', got 'blue'",
+        ),
         (
             lambda: squares().to_animated_svg(seconds_per_step=0),
             OptionError,
             "to_animated_svg: seconds_per_step must be a number from 0.05 to 60, got 0",
         ),
-        (lambda: squares().show(step=99), OptionError, "step must be an integer from 0 to"),
+        (lambda: squares().show(step=99), OptionError, "Stepper: step must be an integer from 0 to"),
+        (lambda: squares().show(playing="a" * 3000), OptionError, "Stepper: playing must be True or False, got a str$"),
+        (lambda: squares().show(breakpoints=np.array(3)), OptionError, "Stepper: breakpoints must be a list of .*, got an ndarray"),
+        (lambda: squares().show(breakpoints=[Unprintable()]), OptionError, "Stepper: breakpoint an Unprintable is neither one of"),
+        (lambda: squares().show(speed=[Unprintable()]), OptionError, "Stepper: speed must be a number .*, got a list"),
+        (lambda: plots.error_curve(squares(), "x", steps=np.array(1.0)), OptionTypeError, "error_curve: steps must be positive"),
+        (lambda: plots.error_curve(squares(), "x", np.array(7)), IndexingError, r"error_curve of x: there is no element \[7\] in shape \(2,\)"),
+        (lambda: plots.share_heatmap(squares(), "x", log=1), OptionTypeError, "share_heatmap: log must be True or False, got 1"),
+        (lambda: plots.share_heatmap(squares(), "x", ax=3), DTypeError, "share_heatmap: ax must be matplotlib axes or None, got 3"),  # type: ignore[arg-type]
+        (lambda: pair(squares(), squares(), names="ab"), OptionTypeError, r"pair: names must be two strings, .* got 'ab'"),  # type: ignore[arg-type]
+        (lambda: pair(squares(), squares(), steps=[1, 2]), OptionTypeError, r"pair: steps must be a list of pairs .* got \[1, 2\]"),  # type: ignore[list-item]
+        (lambda: pair(squares(), squares(), nodes=3), OptionTypeError, "pair: nodes must be a list of pairs of positions, .* got 3"),  # type: ignore[arg-type]
+        (lambda: pair(squares(), squares(), step=99), OptionError, "pair: step must be an integer from 0 to"),
         (lambda: squares().show(theme=["x"]), OptionError, "theme must be one of"),
         (lambda: squares().show(foo=1), DTypeError, "Stepper has no option 'foo'; it has step"),
         (lambda: tv.set_display("movie"), OptionError, "set_display: mode must be one of 'stepper', 'svg', 'text', 'none', got 'movie'"),  # type: ignore[arg-type]
@@ -457,6 +489,34 @@ def breaks(*kinds: Any, **options: Any) -> Callable[[], None]:
 )
 def test_a_record_refuses_by_name(call: Callable[[], Any], kind: type[Exception], text: str) -> None:
     told(call, kind, text)
+
+
+FOLDER = {
+    "to_svg": lambda path: squares().to_svg(path),
+    "to_animated_svg": lambda path: squares().to_animated_svg(path),
+    "to_dot": lambda path: squares().to_dot(path),
+    "to_html": lambda path: squares().to_html(path),
+    "save": lambda path: squares().save(path),
+    "load": lambda path: tv.load(path),
+}
+"""What is given a folder in place of a file."""
+
+
+@pytest.mark.parametrize("function", [*FOLDER, "pair", "nn save", "nn load"])
+def test_a_path_that_cannot_be_used_is_told_with_the_function_and_what_to_do_as_the_error_that_python_has_for_it(
+    tmp_path: Path, function: str
+) -> None:
+    calls = FOLDER | {
+        "pair": lambda path: pair(squares(), squares()).to_html(path),
+        "nn save": lambda path: nn.Linear(2, 2).save(path),
+        "nn load": lambda path: nn.Linear(2, 2).load(path),
+    }
+    words = {"pair": "to_html"}.get(function, function.split()[-1])
+    with pytest.raises(OSError, match=rf"{words}: path must be a file that .*{tmp_path.name}"):
+        calls[function](tmp_path)
+    with pytest.raises(FileNotFoundError, match=rf"{words}: path must be a file that .*nowhere") as caught:
+        calls[function](tmp_path / "nowhere" / "a")
+    assert caught.value.filename == str(tmp_path / "nowhere" / "a")
 
 
 def test_a_name_that_stands_for_several_nodes_is_said_to() -> None:

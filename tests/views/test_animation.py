@@ -149,8 +149,8 @@ def test_the_stops_of_each_granularity_are_those_of_the_stepper() -> None:
         ([], "empty"),
         ([0, 99], "steps 0 to 10, not 99"),
         ([-1], "not -1"),
-        ([1.5], "not 1.5"),
-        ([True], "not True"),
+        ([1.5], "got 1.5"),
+        ([True], "got True"),
         (3, "step= draws a single one"),
     ],
 )

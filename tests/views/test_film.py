@@ -95,7 +95,7 @@ def test_columns_say_how_many_frames_stand_side_by_side() -> None:
         ({"steps": [11]}, "the trace has steps 0 to 10, not 11"),
         ({"steps": [-1, 0]}, "not -1"),
         ({"steps": []}, "steps is empty"),
-        ({"steps": ["0"]}, "steps must hold step numbers, not '0'"),
+        ({"steps": ["0"]}, "steps must hold step numbers, got '0'"),
         ({"steps": "all"}, "'micro', 'share', 'node'"),
         ({"steps": 3}, "step= draws a single one"),
         ({"steps": [1], "step": 1}, "not both"),

@@ -144,7 +144,7 @@ def test_nan_cells_say_so() -> None:
     ("arguments", "error", "message"),
     [
         (("x", 2), IndexError, "x received 2 shares, 0 to 1; there is no share 2"),
-        (("x", "first"), TypeError, "share must be an int, not str"),
+        (("x", "first"), TypeError, "share_heatmap: share must be an int, got 'first'"),
         (("nowhere",), KeyError, "'nowhere' is not in the trace"),
     ],
 )

@@ -29,10 +29,10 @@ def test_options_and_traits_are_the_documented_ones():
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("step", 11, r"integer from 0 to 10 \(a position in trace.steps\), not 11"),
-        ("step", -1, "not -1"),
-        ("step", 1.5, "not 1.5"),
-        ("step", True, "not True"),
+        ("step", 11, r"integer from 0 to 10 \(a position in trace.steps\), got 11"),
+        ("step", -1, "got -1"),
+        ("step", 1.5, "got 1.5"),
+        ("step", True, "got True"),
         ("playing", 1, "True or False"),
         ("speed", 0, "number from 0.1 to 20"),
         ("granularity", "steps", "'node', 'share', 'micro'"),
@@ -147,7 +147,7 @@ def test_what_a_page_says_reaches_the_stepper_and_what_is_not_allowed_does_not()
 
 def test_every_default_is_valid_by_itself():
     for name, value in state.DEFAULTS.items():
-        assert state.valid(name, value, broadcast()) == value
+        assert state.valid("Stepper", name, value, broadcast()) == value
 
 
 # ---- the page -----------------------------------------------------------------------------------------------------
