@@ -101,8 +101,10 @@ class Plan:
         self.extras = bool(op.extras)
         self.plain = op.differentiable and not op.partial
         """A float result requires a gradient as soon as an operand does."""
-        self.same_shape = (op.elementwise or op.broadcasts) and not op.foreign
-        """Operands of the result's shape and dtype get shares of that shape and dtype; of a user's own rule nobody knows."""
+        self.same_shape = op.elementwise and not op.foreign
+        """Operands of the result's shape and dtype get shares of that shape and dtype; of a user's own rule nobody knows.
+
+        To broadcast does not suffice: what is assigned to ``x[None]`` may have the shape of ``x``, and its share has another."""
         self.one_to_one = op.elementwise and not op.foreign and not op.variadic and len(op.slots) == 1
         """Its only operand has the result's shape."""
         self.exact = exactly(op.exact, op.slots) if op.exact else None

@@ -173,6 +173,29 @@ def test_a_broadcast_value_gets_the_sum_of_its_copies():
     assert w.grad.tolist() == [[[2.0]]]
 
 
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        (None, [1, 10, 100]),
+        ((..., None, slice(None)), [1, 10, 100]),
+        (True, [1, 10, 100]),
+        (False, [0, 0, 0]),
+        ([[0, 1, 2]], [1, 10, 100]),
+        ([[2, 1, 0], [1, 1, 2]], [0, 10, 101]),
+    ],
+)
+def test_a_value_of_the_shape_of_the_whole_gets_a_gradient_of_its_own_shape(key, expected):
+    v = tv.tensor([5.0, 6.0, 7.0], requires_grad=True)
+    y = tv.tensor(np.zeros(3))
+    y[key] = v
+    g = np.array([1.0, 10.0, 100.0])
+    trace = y.backward(g)
+    assert v.grad.tolist() == expected
+    (share,) = trace.node(v).shares
+    assert share.value.tolist() == expected
+    assert share.local.shape == np.zeros(3)[key].shape
+
+
 def test_of_several_values_for_one_position_only_the_last_gets_a_gradient():
     v = tv.tensor([1.0, 2.0, 3.0], requires_grad=True)
     y = tv.tensor(np.zeros(2))
