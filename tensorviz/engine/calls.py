@@ -14,7 +14,7 @@ from tensorviz.engine.mode import Place, current
 from tensorviz.engine.node import NO_PARAMS, fixed, new_uid
 from tensorviz.engine.refusals import FAILURES
 from tensorviz.engine.rules import NAME, least, parameters
-from tensorviz.engine.run import TENSORS, apply, blank_tensor, fits, tensor_class
+from tensorviz.engine.run import TENSORS, apply, blank_tensor, chosen, tensor_class
 
 if TYPE_CHECKING:
     from tensorviz.engine.op import Op
@@ -94,17 +94,17 @@ _RESULT = """
         return {slow}
     kind = type(value)
     if kind is scalar:
-        same = {same_number}
+        made_by = {of_number}
     elif kind is array:
         {without_axes}
         dtype = value.dtype
         if dtype is not double and dtype.kind != "f":
             return {slow}
-        same = {same}
+        made_by = {of_array}
     else:
         return {slow}
     made = blank()
-    made.plan = sure if same else plan
+    made.plan = made_by
     made.a = a
     made.b = {b}
     made.params = {params}
@@ -162,37 +162,39 @@ def _constant(given: str, other: str) -> str:
 
 def _alone(op: Op, slow: str, names: tuple[str, ...]) -> str:
     plan = op.plan
-    same, same_number = "False", "False"
+    of_number = of_array = "plan"
     if op.exact:
         known = _written(op, op.exact)
-        same = f"value.size <= huge and x.size <= huge and x.dtype is dtype and {known}"
-        same_number = f"x.size <= huge and x.dtype is double and {known}"
-    elif plan.one_to_one:
-        same, same_number = "value.size <= huge and x.dtype is dtype", "type(x) is scalar"
-    elif plan.same_shape:
-        same, same_number = "value.size <= huge and x.shape == value.shape and x.dtype is dtype", "type(x) is scalar"
-    return _filled(op, slow, names, "", same, same_number, ("a",), "fits(plan, (a,), value)")
+        of_array = f"(sure if value.size <= limit and x.size <= limit else huge) if x.dtype is dtype and {known} else plan"
+        of_number = f"(sure if x.size <= limit else huge) if x.dtype is double and {known} else plan"
+    elif plan.one_to_one or plan.same_shape:
+        shape = "" if plan.one_to_one else " and x.shape == value.shape"
+        of_array = f"(sure if value.size <= limit else huge) if x.dtype is dtype{shape} else plan"
+        of_number = "sure if type(x) is scalar else plan"
+    return _filled(op, slow, names, "", of_array, of_number, ("a",))
 
 
 def _pair(op: Op, slow: str, names: tuple[str, ...], constants: str) -> str:
     plan = op.plan
-    same, same_number = "False", "False"
+    of_number = of_array = "plan"
     if plan.same_shape:
         one = "{0}.shape == value.shape and {0}.dtype is dtype"
         both = "x.shape == y.shape and x.dtype is dtype and y.dtype is dtype"  # as one of them has the result's shape
-        same = f"({both} if a.needs_grad and b.needs_grad else {one.format('x')} if a.needs_grad else {one.format('y')}) and value.size <= huge"
-        same_number = "(type(x) is scalar or not a.needs_grad) and (type(y) is scalar or not b.needs_grad)"
+        same = f"{both} if a.needs_grad and b.needs_grad else {one.format('x')} if a.needs_grad else {one.format('y')}"
+        of_array = f"(sure if value.size <= limit else huge) if ({same}) else plan"
+        of_number = "sure if (type(x) is scalar or not a.needs_grad) and (type(y) is scalar or not b.needs_grad) else plan"
     if op.exact:
-        needed = [f"(not {n}.needs_grad or ({v}.size <= huge and {v}.dtype is {{}}))" for n, v in (("a", "x"), ("b", "y"))]
-        fit = f"{_written(op, op.exact)} and {' and '.join(needed)}"
-        same = f"value.size <= huge and {fit.format('dtype', 'dtype')} or {same}"
-        same_number = f"({same_number}) or ({fit.format('double', 'double')})"
-    return _filled(op, slow, names, constants, same, same_number, ("a", "b"), "fits(plan, (a, b), value)")
+        fit = f"{_written(op, op.exact)} and (not a.needs_grad or x.dtype is {{0}}) and (not b.needs_grad or y.dtype is {{0}})"
+        small = "(not a.needs_grad or x.size <= limit) and (not b.needs_grad or y.size <= limit)"
+        of_array = f"(sure if value.size <= limit and {small} else huge) if {fit.format('dtype')} else {of_array}"
+        of_number = f"(sure if {small} else huge) if {fit.format('double')} else {of_number}"
+    return _filled(op, slow, names, constants, of_array, of_number, ("a", "b"))
 
 
-def _filled(op: Op, slow: str, names: tuple[str, ...], constants: str, same: str, same_number: str, nodes: tuple[str, ...], asked: str) -> str:
+def _filled(op: Op, slow: str, names: tuple[str, ...], constants: str, of_array: str, of_number: str, nodes: tuple[str, ...]) -> str:
     values = dict(zip(nodes, "xy", strict=False))
     params = ", ".join([f"{n!r}: {_own(n)}" for n in names])
+    asked = f"chosen(plan, ({', '.join(nodes)},), value)"
     return _RESULT.format(
         slow=slow,
         constants=constants or "pass",
@@ -200,8 +202,8 @@ def _filled(op: Op, slow: str, names: tuple[str, ...], constants: str, same: str
         arrays="; ".join([f"{v} = {n}.value" for n, v in values.items()]),
         result=_forward(op, names, list(values.values())),
         without_axes="pass" if op.expression or isinstance(op.run, np.ufunc) else "if not value.ndim: value = value[()]",
-        same=asked if NUMPY_1 else same,
-        same_number=asked if NUMPY_1 else same_number,
+        of_array=asked if NUMPY_1 else of_array,
+        of_number=asked if NUMPY_1 else of_number,
         b=nodes[1] if len(nodes) > 1 else "None",
         params=f"{{{params}}}" if names else "NO_PARAMS",
         used=" = ".join([f"{n}.used" for n in nodes]),
@@ -240,8 +242,9 @@ def _compiled(op: Op, text: list[str], name: str, **further: Any) -> Callable[..
         "plan": op.plan,
         "sure": op.plan.sure,
         "apply": apply,
-        "fits": fits,
-        "huge": HUGE,
+        "chosen": chosen,
+        "huge": op.plan.huge,
+        "limit": HUGE,
         "tensor": tensor_class(),
         "tensors": TENSORS,
         "plain": _PLAIN,

@@ -87,14 +87,16 @@ def _no_rule(node: Node, g: Any) -> tuple[Any, ...]:
 
 
 class Plan:
-    """What running an op takes, read off it once. Each op has two of them: a node of one of its calls has that which says whether its shares need a look."""
+    """What running an op takes, read off it once. Each op has three of them: a node of one of its calls has that which says whether its shares need a look."""
 
-    __slots__ = ("exact", "extras", "one_to_one", "op", "plain", "pull", "run", "same", "same_shape", "sure", "tells")
+    __slots__ = ("exact", "extras", "huge", "large", "one_to_one", "op", "plain", "pull", "run", "same", "same_shape", "sure", "tells")
 
     sure: Plan
-    """The other one, of which ``same`` holds."""
+    """That of which ``same`` holds."""
+    huge: Plan
+    """That of which ``large`` holds."""
 
-    def __init__(self, op: Op) -> None:
+    def __init__(self, op: Op, exact: Callable[..., bool] | None) -> None:
         self.op = op
         self.run = op.run
         self.pull: Callable[[Node, Any], tuple[Any, ...]] = _no_rule
@@ -107,10 +109,12 @@ class Plan:
         To broadcast does not suffice: what is assigned to ``x[None]`` may have the shape of ``x``, and its share has another."""
         self.one_to_one = op.elementwise and not op.foreign and not op.variadic and len(op.slots) == 1
         """Its only operand has the result's shape."""
-        self.exact = exactly(op.exact, op.slots) if op.exact else None
-        self.tells = self.same_shape or self.exact is not None
+        self.exact = exact
+        self.tells = self.same_shape or exact is not None
         self.same = False
-        """Shares need no look: they are not huge, and come in the operands' shapes and dtypes."""
+        """Shares need no look: they come in the operands' shapes and dtypes, and none is huge."""
+        self.large = False
+        """They come in the operands' shapes and dtypes, and some may be huge."""
 
 
 def exactly(expression: str, slots: tuple[str, ...]) -> Callable[..., bool]:
@@ -120,9 +124,11 @@ def exactly(expression: str, slots: tuple[str, ...]) -> Callable[..., bool]:
 
 def plan_of(op: Op) -> Plan:
     """What running the op takes."""
-    plan, sure = Plan(op), Plan(op)
-    plan.sure = sure.sure = sure
-    sure.same = True
+    exact = exactly(op.exact, op.slots) if op.exact else None
+    plan, sure, huge = plans = [Plan(op, exact) for _ in range(3)]
+    for made in plans:
+        made.sure, made.huge = sure, huge
+    sure.same = huge.large = True
     return plan
 
 
@@ -197,7 +203,7 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         elif needs_grad and not plan.plain:
             needs_grad = op.differentiable and any(n.needs_grad and rule is not None for n, rule in zip(nodes, op.vjps, strict=False))
         made.needs_grad = needs_grad
-        made.plan = plan.sure if needs_grad and plan.tells and len(nodes) < 3 and fits(plan, nodes, value) else plan
+        made.plan = chosen(plan, nodes, value) if needs_grad and plan.tells and len(nodes) < 3 else plan
         if extras:
             made.more().extras = extras
     else:
@@ -262,22 +268,22 @@ def _plainly(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     return result[0] if op.extras else result
 
 
-def fits(plan: Plan, nodes: tuple[Node, ...], value: Any) -> bool:
-    """Whether shares need no look: they come in the operands' shapes and dtypes, and none is huge. Of a scalar with NumPy 1 nobody knows, where a rule may widen it."""
+def chosen(plan: Plan, nodes: tuple[Node, ...], value: Any) -> Plan:
+    """The plan that says whether shares need a look. Of a scalar with NumPy 1 nobody knows, where a rule may widen it."""
     dtype = value.dtype
     if NUMPY_1 and (dtype is not _DOUBLE and value.shape == ()):
-        return False
-    if value.size > HUGE:
-        return False
-    exact = plan.exact
-    if len(nodes) == 1:
-        x = nodes[0].value
-        return x.dtype is dtype and (
-            plan.one_to_one or (exact is not None and x.size <= HUGE and exact(x)) or (plan.same_shape and x.shape == value.shape)
-        )
-    if exact is not None and exact(*[n.value for n in nodes]):
-        return all(n.value.dtype is dtype and n.value.size <= HUGE for n in nodes if n.needs_grad)
-    return plan.same_shape and all(n.value.dtype is dtype and n.value.shape == value.shape for n in nodes if n.needs_grad)
+        return plan
+    needed = [n.value for n in nodes if n.needs_grad]
+    for x in needed:
+        if x.dtype is not dtype:
+            return plan
+    if not (
+        plan.one_to_one
+        or (plan.exact is not None and plan.exact(*[n.value for n in nodes]))
+        or (plan.same_shape and all(x.shape == value.shape for x in needed))
+    ):
+        return plan
+    return plan.sure if value.size <= HUGE and all(x.size <= HUGE for x in needed) else plan.huge
 
 
 def inplace(op: Op) -> Callable[..., Any]:

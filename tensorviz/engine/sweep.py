@@ -24,6 +24,7 @@ LARGE = 4096
 
 _uid = attrgetter("uid")
 add_up = np.add.reduce
+_AGAIN = Again(None)
 _ARRAY = np.ndarray
 
 
@@ -204,6 +205,13 @@ def _swept(
                         (share,), other = shares, None
                     else:
                         share, other = shares
+                elif plan.large:
+                    if b is None:
+                        (share,), other = shares, None
+                    else:
+                        share, other = shares
+                    if not whole:
+                        shares = tuple([_AGAIN if sent is not None and sent.size > HUGE else sent for sent in shares])
                 else:
                     other = _row(node, shares)
                     if other is not None:
@@ -334,27 +342,26 @@ def _row(node: Node, shares: tuple[Any, ...]) -> Any:
     return None
 
 
-def _looked_at(node: Node, shares: tuple[Any, ...], whole: bool) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def _looked_at(node: Node, shares: tuple[Any, ...], whole: bool) -> tuple[tuple[Any, ...], list[Any]]:
     """Shares that have to be looked at: what the record keeps of them, and as they arrive at the operands."""
     inputs = node.inputs
     if len(shares) != len(inputs):
         raise RuleError(f"the backward rule of {describe(node)} returned {len(shares)} gradient(s) for {len(inputs)} operand(s)")
-    kept, fitted, slot = shares, shares, -1
-    for share in shares:
-        slot += 1
+    kept, fitted = [*shares], [*shares]
+    for slot, (share, n) in enumerate(zip(shares, inputs, strict=True)):
         if share is None:
             continue
-        value = inputs[slot].value
+        value = n.value
         fit = share
         if type(share) is not type(value) or share.dtype is not value.dtype or share.shape != value.shape:
-            fit = _fitted(node, slot, share, value)
-            fitted = (*fitted[:slot], fit, *fitted[slot + 1 :])
-        if share.size > LARGE and not whole and not node.plan.op.foreign:  # type: ignore[union-attr]
-            if fit.size < share.size:
-                kept = (*kept[:slot], Again(fit), *kept[slot + 1 :])
-            elif share.size > HUGE:
-                kept = (*kept[:slot], Again(None), *kept[slot + 1 :])
-    return kept, fitted
+            fitted[slot] = fit = _fitted(node, slot, share, value)
+        size = share.size
+        if size > LARGE and not whole and not node.plan.op.foreign:  # type: ignore[union-attr]
+            if fit.size < size:
+                kept[slot] = Again(fit)
+            elif size > HUGE:
+                kept[slot] = _AGAIN
+    return tuple(kept), fitted
 
 
 def fit(node: Node, slot: int, share: Any) -> Any:

@@ -45,6 +45,21 @@ def test_a_call_that_is_written_out_makes_the_same_node(op, dtype):
             assert told(Call(op, *params).run(sys._getframe(0), *given, *params.values())) == told(apply(op, given, params))
 
 
+WIDE, ROW, TALL = (100, 100), (100,), (100, 2)
+OF_WIDE = [(name, (WIDE,)) for name in ("exp", "relu", "sum", "mean", "ravel")]
+OF_TWO = [("add", (WIDE, WIDE)), ("mul", (WIDE, ROW)), ("mul", ((1, 100), (100, 1))), ("matmul", (WIDE, TALL)), ("matmul", ((2, 100), WIDE))]
+
+
+@pytest.mark.parametrize(("name", "shapes"), [*OF_WIDE, *OF_TWO], ids=str)
+def test_so_does_one_of_arrays_whose_shares_are_too_large_to_be_kept(name, shapes):
+    op, given = REGISTRY[name], [tv.tensor(np.full(shape, 0.5), requires_grad=True) for shape in shapes]
+    made = apply(op, given, {})
+    assert told(Call(op).run(sys._getframe(0), *given)) == told(made)
+    trace = made.backward(np.ones(made.shape))
+    for x in given:
+        assert trace.node(x).shares[0].value.tobytes() == x.grad.tobytes()
+
+
 @pytest.mark.parametrize("other", [2.0, 3, True, np.float64(0.5), np.array([1.0, 2.0]), np.array(2.0), np.array([[1], [2]])], ids=repr)
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "pow", "maximum"])
 def test_what_is_no_tensor_becomes_a_constant_on_either_side(name, other):
