@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import repeat, takewhile
+from itertools import takewhile
 from operator import is_
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,7 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
         raise GraphError("backward needs at least one Tensor to start from")
     else:
         roots = list(roots)
-    nodes = list(map(root_of, roots, repeat(record)))
+    nodes = [root_of(root, record) for root in roots]
     seeds = seeds_of(nodes, roots, gradients)
     leaves: list[Node] = []
     pulled: list[tuple[Any, ...]] = []
@@ -88,10 +88,10 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
         return None
     if missed:
         ops, pulled = _as_reached(nodes, ops, pulled)
-    if any(map(is_, nodes, roots)):
+    if nodes[0] is roots[0] or (len(nodes) > 1 and any(map(is_, nodes, roots))):
         nodes, ops, writes = _without_roots(roots, nodes, ops, writes)
     to = record_module()
-    trace: Trace = to.Trace(partial(to.built, nodes, seeds, ops, pulled, writes, to.names_in(frame or user_frame(2)), to.Moment(ops)))
+    trace: Trace = to.Trace(partial(to.built, nodes, seeds, ops, pulled, writes, to.names_in(frame or user_frame(2)), to.Moment(ops, thread)))
     for root in roots:
         (root.own or root._more()).trace = trace
     return trace
@@ -134,6 +134,7 @@ def _in_order(nodes: Sequence[Node], leaves: list[Node], totals: list[Any]) -> t
 def write_gradients(leaves: Sequence[Node], totals: Sequence[Any], retained: Sequence[tuple[Node, Any]]) -> list[Write]:
     """Add to ``.grad`` of the leaves, and of results that retain theirs. To all of them or, if something raises, to none."""
     writes: list[Write] = []
+    first: list[Own] = []
     undo: list[tuple[Own, Any, bool]] = []
     received = zip(leaves, totals, strict=True)
     with tensors.gradients:
@@ -153,12 +154,13 @@ def write_gradients(leaves: Sequence[Node], totals: Sequence[Any], retained: Seq
                 before, dtype = own.grad, node.value.dtype
                 if total.dtype is not dtype and total.dtype != dtype:
                     total = total.astype(dtype)  # a sum has the machine's order of bytes, whatever that of the leaf is
-                undo.append((own, before, own.private))
                 if before is None:
                     # not copied before somebody reads it: many never are, and all of a network's at once are a good part of its memory
+                    first.append(own)
                     own.grad = total
                     writes.append((node, None))
                 else:
+                    undo.append((own, before, own.private))
                     # the user may still write to what was handed out
                     writes.append((node, before.copy() if own.private else before))
                     own.grad = (before + total).astype(dtype, copy=False)
@@ -166,5 +168,7 @@ def write_gradients(leaves: Sequence[Node], totals: Sequence[Any], retained: Seq
         except BaseException:
             for own, before, private in reversed(undo):
                 own.grad, own.private = before, private
+            for own in first:
+                own.grad = None
             raise
     return writes

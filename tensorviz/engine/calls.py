@@ -78,10 +78,10 @@ _PLACE = """
             if frame is None:
                 return {slow}
             code = frame.f_code
-        else:
+        elif mode.enabled:
             mode.place = place = Place(code, mode.scope)
-    if not mode.enabled:
-        return {slow}
+        else:
+            return {slow}
 """
 _RESULT = """
     try:

@@ -76,7 +76,7 @@ def is_internal(frame: FrameType) -> bool:
 def user_frame(depth: int) -> FrameType | None:
     """The nearest frame of the user's code, ``depth`` frames up or further."""
     frame: FrameType | None = sys._getframe(depth)
-    while frame is not None and is_internal(frame):
+    while frame is not None and OURS[frame.f_globals.get("__name__")]:
         frame = frame.f_back
     return frame
 

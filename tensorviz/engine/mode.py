@@ -44,7 +44,7 @@ class Mode:
         self.enabled = said[-1] if said else True
         self.scope = "/".join([b.title for b in blocks if b.title])
         self.place = NOWHERE
-        """Where the latest node was made: the next one mostly comes from the same function."""
+        """Where the latest node was made: the next one mostly comes from the same function. Nowhere while nothing is recorded."""
         for mode in self.followers:
             mode.hold(blocks)
 

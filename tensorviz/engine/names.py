@@ -6,9 +6,8 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import compress
 from types import FrameType
 from typing import Any
 
@@ -22,22 +21,7 @@ _IPYTHON = frozenset(["In", "Out", "exit", "quit", "get_ipython", "open"])
 
 
 _OTHER: set[type] = set()
-"""Types of variables that are neither Tensors nor arrays, as far as they were met."""
-
-
-class _Named(dict[type, bool]):
-    """Whether variables of a type are looked for: Tensors and arrays. A pass asks for every variable of its caller, and has no time for more than a look into a table."""
-
-    def __missing__(self, kind: type) -> bool:
-        found = kind is np.ndarray or issubclass(kind, Tensor)
-        if len(self) < 10_000:
-            self[kind] = found
-            if not found:
-                _OTHER.add(kind)
-        return found
-
-
-_named = _Named().__getitem__
+"""Types of variables that are neither Tensors nor arrays, as far as they were met: a pass looks at every variable of its caller, and has no time for more than a look into a set."""
 _SNAPSHOTS = sys.version_info < (3, 13)
 """Before Python 3.13, ``f_locals`` of a function is a copy that the frame keeps."""
 _FUNCTION = inspect.CO_OPTIMIZED
@@ -50,24 +34,36 @@ def names_in(frame: FrameType | None) -> dict[int, str]:
         return found
     inner, outer = frame.f_locals, frame.f_globals
     try:
-        held = list(compress(inner.items(), map(_named, map(type, inner.values()))))
+        _collect(found, inner)
         # most modules hold no Tensor at all
         if outer is not inner and not _OTHER.issuperset(map(type, outer.values())):
-            held += compress(outer.items(), map(_named, map(type, outer.values())))
+            _collect(found, outer)
     except RuntimeError:  # another thread made a variable meanwhile
-        held = [(name, value) for space in (inner.copy(), outer.copy()) for name, value in space.items() if _named(type(value))]
-    for name, value in held:
-        if name[:1] in "_@":  # private, or put there by a tool that rewrites code, as pytest does with what is asserted
-            continue
-        if type(value) is np.ndarray:
-            found.setdefault(-id(value), name)
-        elif name not in _IPYTHON:
-            found.setdefault(value._current().uid, name)
+        found.clear()
+        _collect(found, inner.copy())
+        _collect(found, outer.copy())
     # The copy of a function's locals that reading them left in its frame would keep a graph alive whose names are gone. There are one reference each
     # from the frame, from here and from the call that counts; more: the user asked for locals() and holds it.
     if _SNAPSHOTS and frame.f_code.co_flags & _FUNCTION and sys.gettrace() is None and sys.getrefcount(inner) <= 3:
         inner.clear()
     return found
+
+
+def _collect(found: dict[int, str], space: Mapping[str, Any]) -> None:
+    other = _OTHER
+    for name, value in space.items():
+        kind = type(value)
+        if kind in other:
+            continue
+        if kind is not Tensor and kind is not np.ndarray and not issubclass(kind, Tensor):
+            if len(other) < 10_000:
+                other.add(kind)
+        elif name[:1] in "_@":  # private, or put there by a tool that rewrites code, as pytest does with what is asserted
+            continue
+        elif kind is np.ndarray:
+            found.setdefault(-id(value), name)
+        elif name not in _IPYTHON:
+            found.setdefault(value._uid, name)
 
 
 def names_of(nodes: Sequence[Node], called: dict[int, str], number: int) -> dict[int, str]:

@@ -21,27 +21,22 @@ FIRST_LOOK = 64
 class Own:
     """What a Tensor has beside its node: a gradient, an array in the user's hands, the record of a pass, views."""
 
-    __slots__ = ("grad", "hand", "limit", "now", "private", "retain", "trace", "view", "views")
-
     now: Any
     """None if the Tensor is its own node; else the node that it stands for, or :data:`UNSETTLED <tensorviz.engine.node.UNSETTLED>` where that has to be found out."""
-    grad: Any
+    grad: Any = None
     """The accumulated gradient, in the dtype and shape of the values."""
-    private: bool
+    private = False
     """``grad`` is an array of its own, which the user may have; otherwise it is shared with the pass that made it, and copied before it is handed out."""
-    retain: bool
-    hand: tuple[npt.NDArray[Any], Node] | None
+    retain = False
+    hand: tuple[npt.NDArray[Any], Node] | None = None
     """The array that was handed out by ``.data``, and the node that it belongs to as long as it is unchanged."""
-    trace: Trace | None
-    view: View | None
+    trace: Trace | None = None
+    view: View | None = None
     """What it is a view of, in NumPy's world."""
-    views: list[weakref.ref[Tensor]] | None
+    views: list[weakref.ref[Tensor]] | None = None
     """What was taken of it, dead ones included."""
-    limit: int
+    limit = FIRST_LOOK
     """How many of them there are when the dead are next looked for."""
 
     def __init__(self, now: Node | None = None) -> None:
         self.now = now
-        self.grad = self.hand = self.trace = self.view = self.views = None
-        self.private = self.retain = False
-        self.limit = FIRST_LOOK

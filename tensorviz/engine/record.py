@@ -12,7 +12,7 @@ import numpy as np
 
 from tensorviz.engine import exits
 from tensorviz.engine.cuts import Cut
-from tensorviz.engine.graph import Again, same_bits, written_to
+from tensorviz.engine.graph import Again, Thread, same_bits, written_to
 from tensorviz.engine.graph import local as threads
 from tensorviz.engine.names import names_in as names_in
 from tensorviz.engine.names import names_of
@@ -38,8 +38,7 @@ class Moment:
 
     __slots__ = ("exits", "number", "written")
 
-    def __init__(self, ops: Sequence[Node]) -> None:
-        thread = threads.thread
+    def __init__(self, ops: Sequence[Node], thread: Thread) -> None:
         self.exits = tuple(thread.exits) if thread.exits else ()
         """What left the graph in this thread, the latest last."""
         self.written = written_to(ops) if thread.arrays else _NONE
@@ -76,7 +75,7 @@ class Pass:
         moment: Moment | None = None,
     ) -> None:
         if moment is None:
-            moment = Moment(ops)
+            moment = Moment(ops, threads.thread)
         self.roots = roots
         self.seeds = seeds
         self.ops = ops

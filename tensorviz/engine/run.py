@@ -169,7 +169,9 @@ def apply(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     frame: Any = _getframe(2)
     while frame is not None and frame.f_code is not place.code:
         if not OURS[frame.f_globals.get("__name__")]:
-            mode.place = place = Place(frame.f_code, mode.scope)
+            place = Place(frame.f_code, mode.scope)
+            if mode.enabled:
+                mode.place = place
             break
         frame = frame.f_back
     a.used = True

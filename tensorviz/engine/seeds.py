@@ -13,6 +13,8 @@ from tensorviz.engine.node import Node
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import GraphError, SeedError
 
+_ONE = np.float64(1)
+
 
 def root_of(y: Any, apart: bool) -> Node:
     if not isinstance(y, Tensor):
@@ -39,7 +41,7 @@ def seeds_of(nodes: Sequence[Node], roots: Sequence[Tensor], gradients: Any) -> 
     if gradients is None and len(nodes) == 1:
         value = nodes[0].value
         if type(value) is np.float64:
-            return [np.float64(1)]
+            return [_ONE]
     if isinstance(gradients, np.ndarray) and gradients.ndim:
         gradients = list(gradients)
     if gradients is not None and not isinstance(gradients, (list, tuple)):

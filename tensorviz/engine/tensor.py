@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorviz.arguments import shown
 from tensorviz.engine import aliases, cuts, cycles, exits, protocols
-from tensorviz.engine.graph import check_dtype, frozen, leaf, same_bits, weak
+from tensorviz.engine.graph import check_dtype, frozen, leaf, same_bits, user_frame, weak
 from tensorviz.engine.mode import is_grad_enabled
 from tensorviz.engine.node import UNSETTLED, Changed, Node, new_uid, set_blank, twin
 from tensorviz.engine.own import Own
@@ -359,7 +359,7 @@ class Tensor(Node, metaclass=_Made):
         Returns the recorded :class:`Trace` (also kept as ``.trace``), or None with ``record=False``.
         The graph is kept: a second call adds again. If anything raises midway, no ``.grad`` has changed.
         """
-        trace: Trace | None = run_backward(self, gradient, record=record)
+        trace: Trace | None = run_backward(self, gradient, record=record, frame=user_frame(2) if record else None)
         return trace
 
     # ---- in place ---------------------------------------------------------------------------------------------
