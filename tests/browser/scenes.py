@@ -247,7 +247,7 @@ def kernelled(page: Page, path: Path, trace: Trace, options: dict[str, Any]) -> 
         return json.dumps({"answer": reply, "buffers": [base64.b64encode(b).decode() for b in buffers]})
 
     page.expose_function("tensorvizKernel", answer)
-    model = state.settings(trace, options)
+    model = state.settings("Stepper", trace, options)
     path.write_text(PLAIN % (xml("A stepper with a kernel"), assets.text("stepper.css"), json.dumps(model), *map(_base64, (payload(trace), assets.text("stepper.js").encode()))), "utf-8")  # fmt: skip
 
 

@@ -122,3 +122,20 @@ def test_the_pages_of_a_pair_are_as_high_as_a_wide_window(show, open_page, tmp_p
     assert boxes[0] and boxes[1]
     assert boxes[0]["y"] == boxes[1]["y"]
     assert 900 < boxes[0]["y"] + boxes[0]["height"] <= 1000
+
+
+def test_on_a_page_from_right_to_left_all_stands_as_it_was_written(show):
+    stepper = show(broadcast(), step=7)
+    places = "e => [...e.querySelectorAll('td, .tv-caption mark, .tv-graph text, .tv-bar button')].map(c => c.getBoundingClientRect()).map(r => [r.left, r.top])"
+    before = stepper.evaluate(places)
+    stepper.page.evaluate("document.documentElement.dir = 'rtl'")
+    assert stepper.evaluate(places) == before
+
+
+def test_where_the_system_forces_its_colours_what_is_chosen_and_the_scale_are_still_seen(show):
+    stepper = show(broadcast())
+    stepper.page.emulate_media(forced_colors="active")
+    colours = "(all, what) => [...new Set(all.map(e => getComputedStyle(e)[what]))].length"
+    assert stepper.locator(".tv-segments button").evaluate_all(colours, "backgroundColor") == 2
+    assert stepper.locator(".tv-tabs button").evaluate_all(colours, "borderBottomColor") == 2
+    assert stepper.locator(".tv-ramp").first.locator("*").evaluate_all(colours, "backgroundColor") > 4

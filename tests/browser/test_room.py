@@ -227,6 +227,30 @@ def test_a_pinned_node_says_so_and_lets_go_by_button_chip_and_key(show):
     expect(stepper.get_by_role("tabpanel")).not_to_contain_text("leaf · ()")
 
 
+CUT_OFF = """root => {
+  const box = e => e.getBoundingClientRect(), said = root.querySelector('.tv-caption'), legend = root.querySelector('.tv-legend');
+  const entries = legend.checkVisibility() ? [...legend.children] : [];
+  return [
+    ...(box(said.firstElementChild).height > said.clientHeight + 1 ? [said.textContent] : []),
+    ...entries.filter(e => box(e).right > box(legend).right + 1).map(e => e.textContent),
+  ];
+}"""
+
+
+@pytest.mark.parametrize("presentation", [False, True])
+@pytest.mark.parametrize("width", [340, 424, 836, 1024])
+def test_no_sentence_and_no_end_of_a_scale_is_cut_off(show, width, presentation):
+    encoder_layer_weight = tv.tensor(np.ones((2, 1, 3, 1, 2)), requires_grad=True)
+    attention_output_bias = tv.tensor(np.ones((3, 1, 1)), requires_grad=True)
+    hidden_activation = encoder_layer_weight + attention_output_bias
+    trace = (hidden_activation.max(axis=(0, 2)) ** 2).sum().backward()
+    stepper = show(trace, width=width, presentation=presentation)
+    for k in range(len(trace.steps)):
+        at(stepper, k)
+        assert stepper.evaluate(CUT_OFF) == []
+        stepper.press("ArrowRight")
+
+
 @pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)])
 def test_in_a_lecture_hall_no_word_is_small(show, size):
     stepper = show(scenes.network(), step=100, presentation=True, width=size[0])

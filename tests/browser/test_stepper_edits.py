@@ -94,6 +94,35 @@ def test_a_share_set_to_zero_is_missing_downstream(one_notebook):
     expect(ledger.locator("tbody tr").last).to_contain_text("7")
 
 
+def test_a_field_in_which_somebody_writes_gives_way_to_a_step_and_outlives_the_kernel(one_notebook):
+    book = one_notebook([CELL + "stepper = trace.show()\nstepper"])
+    stepper = live(book)
+    press = stepper.page.keyboard.press
+    field = stepper.get_by_role("textbox", name="New value of b[1]")
+
+    def write() -> None:
+        press("End")
+        entry(stepper, "b[1]").focus()
+        press("Enter")
+        expect(field).to_be_focused()
+        stepper.page.keyboard.type("5")
+
+    select(stepper, "leaf b (3,)")
+    write()
+    book.python("stepper.step = 3")
+    expect(stepper.get_by_role("status")).to_contain_text("Step 4 of")
+    expect(field).to_have_count(0)
+    expect(entry(stepper, "b[1]")).to_have_text("0.25")
+    expect(stepper.get_by_role("tab", name="Shares").locator(".tv-count")).to_have_attribute("data-count", "0/1")
+    stepper.focus()
+    write()
+    book.restart_kernel()
+    expect(stepper.locator(".tv-link")).to_have_text("offline")
+    expect(field).to_have_value("5")
+    field.press("Enter")
+    expect(stepper.get_by_text("No kernel holds this trace: run the cell again")).to_be_visible()
+
+
 def test_what_cannot_be_changed_says_why_and_without_a_kernel_nothing_can(one_notebook):
     book = one_notebook([CELL + "trace"])
     stepper = live(book)

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { session, type Session } from "../src/bench";
-import type { Changes } from "../src/kernel";
+import { Kernel, type Changes } from "../src/kernel";
 import { Store } from "../src/state";
 import { stepper } from "../src/stepper";
 import { byHand } from "../src/view/changes";
@@ -58,4 +58,22 @@ it("a record in which a share was set by hand says so wherever it is opened", ()
   view.destroy();
   expect(text).toContain("set by hand: no rule computed it");
   expect(text).not.toContain("summed over axis 0");
+});
+
+it("the field to change an entry opens in the stepper that was asked, where two show the same", () => {
+  const views = [0, 1].map(() => {
+    const kernel = new Kernel(() => {});
+    kernel.set(true);
+    const made = session(recording("broadcast"), kernel);
+    made.memory.pick = { node: 1, what: "value", position: 2 };
+    return stepper(recording("broadcast"), new Store({ step: 10, selected: 1 }), { session: made });
+  });
+  document.body.replaceChildren(...views.map((view) => view.element));
+  const asked = views.map(({ element }) =>
+    [...element.querySelectorAll("button")].find((b) => b.textContent === "Change…"),
+  );
+  asked[1]?.click();
+  const open = () => views.map(({ element }) => element.querySelectorAll("input.tv-edit").length);
+  expect(open()).toEqual([0, 1]);
+  for (const view of views) view.destroy();
 });

@@ -30,6 +30,22 @@ describe("a container from Python", () => {
     expect(large.single(large.header.nodes[0]?.value ?? -1)).toBeNull();
   });
 
+  it("shows the marks that reorder text as what they are, and an escape that somebody wrote as they wrote it", () => {
+    const content = new Uint8Array(bytes("broadcast"));
+    const length = new DataView(content.buffer).getBigUint64(16, true);
+    const end = 32 + Number(length);
+    const text = new TextDecoder().decode(content.subarray(32, end));
+    const title = String.raw`"eval\u202etxt\u2069 \\u202e \u05d0"`; // as Python writes JSON
+    const json = text.replace('"titles":["X"', `"titles":[${title}`);
+    const other = new TextEncoder().encode(json.padEnd(Math.ceil(json.length / 8) * 8));
+    const made = new Uint8Array(32 + other.length + content.length - end);
+    made.set(content.subarray(0, 32));
+    made.set(other, 32);
+    made.set(content.subarray(end), 32 + other.length);
+    new DataView(made.buffer).setBigUint64(16, BigInt(other.length), true);
+    expect(decode(made.buffer).header.view.titles[0]).toBe("eval\ufffdtxt\ufffd \\u202e \u05d0");
+  });
+
   it("finds the shares that a node sends, by slot", () => {
     for (const name of ["broadcast", "fork", "routed"] as const) {
       const rec = recording(name);

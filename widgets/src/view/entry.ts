@@ -72,8 +72,9 @@ function about(context: Context, pick: Pick): Virtual[] {
   const value = numberOf(context, pick);
   if (value === undefined) return [];
   const refused = changeable(context, pick);
-  const change = () => {
-    const cell = document.querySelector<HTMLElement>(`[role=tabpanel] [data-cell="${keyOf(pick)}"]`);
+  const change = ({ target }: Event) => {
+    const panel = (target as Element).closest("[role=tabpanel]"); // a page may have another stepper with such a cell
+    const cell = panel?.querySelector<HTMLElement>(`[data-cell="${keyOf(pick)}"]`) ?? null;
     cell?.focus();
     edit(context, cell, pick);
   };

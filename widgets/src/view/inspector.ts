@@ -90,6 +90,7 @@ export function inspector(context: Context): Pane {
     ),
   );
   let shown = "";
+  let stale = false; // the kernel has come or gone since
 
   const content = (id: number): Child[] => {
     switch (tab) {
@@ -115,12 +116,14 @@ export function inspector(context: Context): Pane {
       const id = context.shown();
       const { step } = store.now;
       const key = `${tab}|${id}|${step}|${checkOf(rec).version}`;
-      if (key === shown) return;
-      // Somebody writes a number: verdicts that arrive meanwhile can wait.
+      if (key === shown && !stale) return;
+      // Somebody writes a number: verdicts that arrive meanwhile, and word of the kernel, can wait.
       const writing = panel.contains(document.activeElement) && document.activeElement instanceof HTMLInputElement;
       if (writing && shown.startsWith(`${tab}|${id}|${step}|`)) return;
       const sameNode = shown.startsWith(`${tab}|${id}|`);
       shown = key;
+      stale = false;
+      panel.querySelector<HTMLElement>(".tv-edit")?.blur(); // it would put back the number that it stands for while all is being replaced
       const total = rec.header.nodes[id]?.shares.length ?? 0;
       const counts: Record<Tab, string> = {
         Node: "",
@@ -154,7 +157,10 @@ export function inspector(context: Context): Pane {
     shown = "";
     pane.update();
   };
-  context.session.kernel.on(again);
+  context.session.kernel.on(() => {
+    stale = true;
+    pane.update();
+  });
   pane.again = again;
   return pane;
 }
