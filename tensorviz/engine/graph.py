@@ -144,7 +144,7 @@ def same_bits(live: np.ndarray[Any, Any], value: Any) -> bool:
     """Whether an array still holds these numbers, NaN and signed zeros included."""
     if live.shape != value.shape or (live.dtype is not value.dtype and live.dtype != value.dtype):
         return False
-    if live.size < 64 or live.dtype.itemsize not in (1, 2, 4, 8):
+    if live.size <= 16384 or live.dtype.itemsize not in (1, 2, 4, 8):
         return bool(live.tobytes() == value.tobytes())
     bits = f"u{live.dtype.itemsize}"
     return bool(np.array_equal(live.view(bits), np.ascontiguousarray(value).view(bits)))

@@ -72,6 +72,26 @@ def summed_to(x, shape):
     return x.sum(axis=axes, keepdims=True)
 
 
+@pytest.mark.parametrize("stack", [(5, 30, 40), (2, 5, 20, 40), (300, 1, 40)])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_large_stack_times_a_matrix_is_the_product_of_each(stack, turned):
+    rng = np.random.default_rng(0)
+    a = tv.tensor(rng.standard_normal(stack[::-1] if turned else stack), requires_grad=True)
+    b = tv.tensor(rng.standard_normal((40, 7)), requires_grad=True)
+    for _ in range(2):  # the first call of an operator is another one
+        a.grad = b.grad = None
+        y = (np.transpose(a) if turned else a) @ b
+        g = rng.standard_normal(y.shape)
+        y.backward(g)
+        A = a.numpy().T if turned else a.numpy()
+        np.testing.assert_allclose(y.numpy(), [[row @ b.numpy() for row in M] for M in A], atol=1e-12)
+        expected = g @ b.numpy().T
+        np.testing.assert_allclose(a.grad, expected.T if turned else expected, atol=1e-12)
+        np.testing.assert_allclose(b.grad, np.tensordot(A, g, (leading := tuple(range(A.ndim - 1)), leading)), atol=1e-10)
+    with pytest.raises(ShapeError, match=r"matmul: operands of shape .* do not fit"):
+        a @ leaf(39, 7)
+
+
 def test_the_record_of_a_stacked_product_shows_the_axes_summed():
     a, b = leaf(2, 3), leaf(4, 3, 2)
     trace = (a @ b).backward(np.ones((4, 2, 2)))
