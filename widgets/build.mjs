@@ -43,7 +43,7 @@ async function shorter(name, text) {
   const rewritten = await rewrite(text, {
     module,
     ecma: 2022,
-    compress: { passes: 4, pure_getters: true, unsafe_arrows: true, unsafe_methods: true },
+    compress: { passes: 4, inline: 1, pure_getters: true, unsafe: true, unsafe_arrows: true, unsafe_methods: true },
     mangle: false,
   });
   const { code, errors } = await minify(name, rewritten.code, {
@@ -55,12 +55,20 @@ async function shorter(name, text) {
   return code;
 }
 
+/** Properties of our own, which no message carries and no browser has: the minifier gives them short names. */
+const OURS =
+  /^(activeEdge|activeNode|byHand|byOp|chains|computes|crowded|doubles|edges|focusNode|kinds|markChecks|parked|retint|ruleOf|shareAt|stamp|stepAfter|stepBefore|stepNode|stepShare|stopAt|strands|takers|tidy|totals|tvGiven|wanted|wasDragged)$/;
+
 /** The minifier leaves the spaces of custom properties, of which a sheet of tokens is full. */
-const closer = (_, text) => text.replace(/(--tv-[a-z0-9]+:) | (?=})/g, "$1");
+const closer = (_, text) => text.replace(/(--tv-[a-z0-9]+:|[,(]) | (?=[)}])/g, "$1");
 
 // The scripts of the host and of still pictures stand in notebooks as they are, so that they stay within ASCII.
 const outputs = [
-  ["stepper.js", { ...common, entryPoints: ["src/index.ts"], format: "esm", charset: "utf8" }, shorter],
+  [
+    "stepper.js",
+    { ...common, entryPoints: ["src/index.ts"], format: "esm", charset: "utf8", mangleProps: OURS },
+    shorter,
+  ],
   ["host.js", { ...common, entryPoints: ["src/host.ts"], format: "iife" }, shorter],
   ["drawing.js", { ...common, entryPoints: ["src/drawing.ts"], format: "iife" }],
   ["stepper.css", { ...common, entryPoints: ["src/index.css"] }, closer],

@@ -172,6 +172,37 @@ def test_an_entry_shows_where_it_came_from_and_where_it_goes(show):
     expect(panel.get_by_role("button", name="(h + b)[:, 0]", exact=True)).to_be_visible()
 
 
+def used_four_times() -> Trace:
+    X = tv.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+    W = tv.tensor([[0.5, -1.0], [0.25, 2.0], [-0.75, 1.5]], requires_grad=True)
+    h = X @ W
+    L = (h.sum(axis=0) * h.max(axis=1)).sum() + (h[:, 1] ** 2).sum() + h.mean()
+    return L.backward()
+
+
+HEIGHTS = """async box => { const seen = new Set();
+  for (let i = 0; i < 12; i++) { await new Promise(requestAnimationFrame); seen.add(box.offsetHeight); }
+  return [...seen]; }"""
+
+
+@pytest.mark.parametrize("down", [0, 9999], ids=["top", "bottom"])
+def test_an_entry_stays_under_the_pointer_where_the_box_about_it_takes_its_room(show, down):
+    trace = used_four_times()
+    stepper = show(trace, step=len(trace.steps) - 1)
+    stepper.get_by_label("Computation graph").get_by_role("button", name=re.compile("^matmul h")).focus()
+    stepper.page.keyboard.press("Enter")
+    entry, box = stepper.get_by_role("gridcell", name=re.compile(r"^∂h\[1, 0\] is")), stepper.locator("[role=tabpanel] .tv-entry")
+    stepper.get_by_role("tabpanel").evaluate("(e, down) => { e.scrollTop = down; }", down)
+    place = entry.bounding_box()
+    stepper.page.mouse.move(place["x"] + 4, place["y"] + 4)
+    expect(box).to_contain_text("∂h[1, 0] =")
+    assert len(box.evaluate(HEIGHTS)) == 1
+    expect(box).to_contain_text("and 1 more: see Shares")  # four shares, three of which are written out
+    expect(box).not_to_contain_text("∂(h[:, 1])")  # which has no part in it
+    entry.focus()
+    assert entry.evaluate("e => e.getBoundingClientRect().bottom") <= box.evaluate("e => e.getBoundingClientRect().top")
+
+
 def test_an_entry_under_the_pointer_in_the_picture_is_followed_as_in_the_inspector(show):
     trace = product()
     stepper = show(trace, step=len(trace.steps) - 1)

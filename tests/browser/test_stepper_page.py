@@ -44,6 +44,7 @@ def test_every_control_has_its_name_and_does_what_it_says(show):
         expect(stepper.get_by_role("tab", name=name, exact=True)).to_be_visible()
     expect(stepper.get_by_role("slider", name="Step")).to_have_value("1")
     expect(stepper.get_by_role("searchbox", name="Find node")).to_be_visible()
+    expect(stepper.locator(".tv-legend")).to_contain_text(re.compile(r"‖∂‖ 2.449\s+26.38 log"))
     graph = stepper.get_by_label("Computation graph")
     expect(graph.get_by_role("button", name="leaf X (2, 3)")).to_be_visible()
     expect(graph.get_by_role("button", name="sum L ()")).to_be_attached()
@@ -109,6 +110,16 @@ def test_every_operand_and_every_user_of_a_node_is_reached_by_keys(show):
     expect(stepper.get_by_role("button", name=re.compile(r"^constant 1 "))).to_be_focused()
     press(".")
     expect(stepper.get_by_role("button", name=re.compile("^leaf x"))).to_be_focused()
+
+
+def test_with_alt_the_arrows_go_along_the_wires(show):
+    stepper = show(broadcast())
+    node = lambda name: stepper.get_by_role("button", name=re.compile(f"^{name}"))  # noqa: E731 - one line that reads as a noun
+    node("leaf X").focus()
+    for key, name in (("Right", "add"), ("Right", "pow"), ("Left", "add"), ("Left", "leaf X"), ("Down", "leaf b"), ("Up", "leaf X")):
+        stepper.page.keyboard.press(f"Alt+Arrow{key}")
+        expect(node(name)).to_be_focused()
+    at(stepper, 0)
 
 
 def test_a_search_with_many_hits_says_how_many_more_there_are(show):

@@ -50,6 +50,15 @@ def test_the_bundle_stays_small():
     assert (STATIC / "drawing.js").stat().st_size < 2_000
 
 
+def test_properties_with_short_names_have_them_everywhere_and_travel_nowhere():
+    listed = re.search(r"OURS =\s*/\^\(([\w|]+)\)", (PROJECT / "build.mjs").read_text("utf-8"))
+    assert listed is not None
+    schema, bundle = (PROJECT / "src" / "trace.ts").read_text("utf-8"), (STATIC / "stepper.js").read_text("utf-8")
+    for name in listed[1].split("|"):
+        assert not re.search(rf"\b{name}\b", schema), name
+        assert not re.search(rf"\b{name}\b", bundle), f"{name} is also asked for in another way"
+
+
 @pytest.mark.parametrize("name", BUILT)
 def test_nothing_is_loaded_from_elsewhere(name):
     text = (STATIC / name).read_text("utf-8")

@@ -22,7 +22,7 @@ export type Wish =
   | { readonly kind: "run"; readonly changes: Changes }
   | { readonly kind: "slice"; readonly name: string; readonly index: string; readonly changes: Changes };
 
-const GONE = "No kernel holds this trace: run the cell again, with the trace in a variable.";
+const GONE = "No kernel holds this trace: run the cell again.";
 
 export class Kernel {
   live = false;

@@ -84,7 +84,6 @@ const FEW = 3;
 /** Positions as a NumPy index where they are one (`[0, :]`, `[1:3, 2]`), else the first and how many. */
 export function indexOf(positions: readonly number[], shape: readonly number[]): string {
   if (!shape.length) return "";
-  if (!positions.length) return " none";
   const all = positions.map((p) => unravel(p, shape));
   const spans = shape.map((n, i) => {
     const there = [...new Set(all.map((at) => at[i] ?? 0))].sort((a, b) => a - b);

@@ -312,12 +312,18 @@ export class Steps {
     return this.activeNode(k) === id || (share >= 0 && this.rec.share.consumer[share] === id);
   }
 
-  /** The first step from k on (or back) that is about a node outside; the last (or first) of all where there is none. */
+  /** The first step from k on (or back) with which some nodes have nothing to do, neither as receiver nor as sender; the last (or first) of all where there is none. */
   over(inside: ReadonlySet<number>, k: number, direction: 1 | -1): number {
     let i = k;
     do i += direction;
-    while (i > 0 && i < this.length - 1 && inside.has(this.activeNode(i)));
+    while (i > 0 && i < this.length - 1 && this.about(i).some((id) => inside.has(id)));
     return this.clamp(i);
+  }
+
+  /** What a step is about: its node, and the one that sends it something. */
+  about(k: number): number[] {
+    const share = this.shareAt(k);
+    return [this.activeNode(k), share < 0 ? -1 : (this.rec.share.consumer[share] ?? -1)].filter((id) => id >= 0);
   }
 
   /** Steps at which the given breakpoints stop, ascending; with none given, every mark is one. */

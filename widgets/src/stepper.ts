@@ -159,7 +159,7 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
   };
 
   element.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey) return;
     const target = event.target as HTMLElement;
     const typing = target instanceof HTMLInputElement && target.type === "search";
     const choosing = target instanceof HTMLSelectElement;
@@ -167,6 +167,7 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
       event.preventDefault();
       return;
     }
+    if (event.altKey) return;
     if (event.key === "Escape") {
       if (!overlay.hidden) toggleHelp();
       else if (!controls.escape()) {

@@ -28,4 +28,7 @@ it("marks what the gate does, not the op that is called as another gate's deed",
   expect(mark("The rule of L runs: sum repeats; a share goes to h.")).toEqual(["repeats"]);
   expect(mark("The rule of y runs: swish applies its own rule; a share goes to x.")).toEqual(["applies"]);
   expect(mark("x is used 2 times, so its shares add: the first from y.")).toEqual(["add"]);
+  expect(mark("add is used twice, so its shares add: the first, from mul, makes ∂add = 2.")).toEqual(["add"]);
+  expect(mark("The pass starts at add: a change of add changes add by as much, so ∂add = 1.")).toEqual([]);
+  expect(mark("add receives its only share from mul, so ∂add is complete.")).toEqual([]);
 });

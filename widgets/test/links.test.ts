@@ -36,6 +36,5 @@ it("positions are written as NumPy would index them", () => {
   expect(indexOf([0, 1], [4])).toBe("[:2]");
   expect(indexOf([0, 4], [2, 3])).toBe(" [0, 0] [1, 1]");
   expect(indexOf([0, 5, 10, 15], [4, 4])).toBe(" [0, 0] [1, 1] [2, 2] … (4)");
-  expect(indexOf([], [3])).toBe(" none");
   expect(indexOf([0], [])).toBe("");
 });

@@ -218,6 +218,16 @@ it("a mark at an end of the timeline stays inside", () => {
   expect(drawn[1]?.to).toBe(500);
 });
 
+it("what happens at one step is marked side by side, or as much of it as has room", () => {
+  const fork = { step: 0, kind: "fork", node: 0, label: "Σ y 1/2" } as const;
+  const marks = [{ ...fork, kind: "route", label: "route 2 of 4" } as const, fork];
+  const drawn = placed(marks, () => 250, 500);
+  expect(drawn.map(({ text }) => text)).toEqual(["Σ y 1/2", "route 2 of 4"]);
+  expect(drawn[0]?.to).toBe(drawn[1]?.from);
+  const crowded = placed([...marks, { ...fork, step: 1 }], (k) => 250 + k * 30, 500);
+  expect(crowded.map(({ mark, text }) => `${mark.step} ${mark.kind} ${text}`)).toEqual(["0 fork ", "1 fork "]);
+});
+
 describe("a pass of very many marks", () => {
   const steps = new Steps(recording("broadcast"));
   const many = Array.from(

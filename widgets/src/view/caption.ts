@@ -7,7 +7,7 @@ import type { Context, Pane } from "./context";
 const SUMMED = /summed over ax(?:is|es) (?:\([\d, ]+\)|\d+(?:, \d+)*)/;
 /** What a gate does follows the op's name, which may be such a word itself. */
 const RUNS = /(?<= runs: \w+ )\w+/;
-const GATE = /\b(?:distributes|routes|swaps|repeats|scales|adds|add|copies|gathers|scatters|selects)\b/;
+const GATE = /\b(?:distributes|routes|swaps|repeats|scales|copies|gathers|scatters|selects)\b|(?<=its shares )add/;
 const NUMBER = /∂(?:\([^)]*\)|[^\s,.;:]*)(?: = [−+]?(?:\d[\d.e−]*\d|\d|∞|NaN))?|(?<=, )[−+]?\d[\d.e−]*(?=,? from )/g;
 
 const ONE_LINE = 100; // characters of the large type on 1,240 px

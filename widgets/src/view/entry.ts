@@ -1,6 +1,7 @@
 /** One entry of an array: its number in full, how it was computed, and where it came from and goes to. */
 import type { Pick } from "../bench";
 import { cameFrom, indexOf, wentTo, type Linked } from "../links";
+import { attribute } from "../dom";
 import { shortTitle } from "../step";
 import { h, patch, type Child, type Virtual } from "../virtual";
 import { worked } from "../worked";
@@ -22,9 +23,20 @@ export function look(context: Context, id: number): Look {
   return (at, pick) => {
     const mine = pick?.node === id ? pick : null;
     const box = at.closest(".tensorviz")?.querySelector("[role=tabpanel] .tv-entry");
-    if (box) patch(box, mine ? about(context, mine) : []);
+    if (box) {
+      patch(box, mine ? about(context, mine) : []);
+      const { pick: kept } = context.session.memory;
+      attribute(box, "data-passing", mine && !(kept && keyOf(kept) === keyOf(mine)) ? "" : null);
+      uncover(at, box);
+    }
     mark(context, at, mine);
   };
+}
+
+/** Scroll the entry that has the focus out from under the box. */
+function uncover(at: Element, box: Element): void {
+  const under = at.getBoundingClientRect().bottom - box.getBoundingClientRect().top;
+  if (at === document.activeElement && under > 0) box.parentElement?.scrollBy(0, under);
 }
 
 let pointed = false;
@@ -78,11 +90,12 @@ function about(context: Context, pick: Pick): Virtual[] {
     cell?.focus();
     edit(context, cell, pick);
   };
-  const row = (word: string, links: Linked[]) =>
-    links.length > 0 && [
-      h("dt", {}, word),
-      h("dd", {}, ...links.flatMap((link) => [linkTo(context, link, pick), " "])),
-    ];
+  const row = (word: string, links: Linked[]) => {
+    const some = links.filter(({ positions }) => positions?.length !== 0);
+    return (
+      some.length > 0 && [h("dt", {}, word), h("dd", {}, ...some.flatMap((link) => [linkTo(context, link, pick), " "]))]
+    );
+  };
   return [
     h(
       "p",
@@ -115,7 +128,8 @@ function sums(context: Context, { node, what, position }: Pick): Virtual[] {
   if (what === "value") return [];
   const arrived = steps.total(node, store.now.step)?.shares ?? 0;
   const shares = what === "gradient" ? (rec.header.nodes[node]?.shares ?? []).slice(0, arrived) : [what];
-  return shares.slice(0, FEW).flatMap((share) => {
+  const more = shares.length - FEW;
+  const written = shares.slice(0, FEW).flatMap((share) => {
     const hand = byHand(context, share, position);
     if (hand) return [hand];
     const found = worked(rec, share, position);
@@ -134,4 +148,5 @@ function sums(context: Context, { node, what, position }: Pick): Virtual[] {
       ),
     ];
   });
+  return more > 0 ? [...written, h("p", { class: "tv-dim" }, `and ${more} more: see Shares`)] : written;
 }

@@ -68,7 +68,7 @@ export function findingsPane(context: Context, node: number | null): Virtual {
       { class: "tv-dim" },
       BAD.has(kind)
         ? `The check failed${at}: see Check.`
-        : "Nothing to point at: no NaN, no stale gradient, no dead or saturated units were found.",
+        : "Nothing to point at: no NaN, no stale gradient, no dead units.",
     );
   }
   return h("ul", { class: "tv-findings" }, ...found.map((f) => one(context, f)));

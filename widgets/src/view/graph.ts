@@ -19,6 +19,8 @@ import { Stage, type Sights } from "./stage";
 
 const AHEAD = 6; // steps that are prepared while nothing else is to do
 const SAMPLE = 200; // steps by which the size of the picture is chosen, of a longer pass
+/** With Alt the arrows go along the wires. */
+const TURNED: Record<string, string> = { ArrowLeft: "[", ArrowRight: "]", ArrowUp: ",", ArrowDown: "." };
 const HEAD = 28; // px of the row of groups over the picture
 
 export interface GraphPane extends Pane {
@@ -126,11 +128,6 @@ export function graph(context: Context): GraphPane {
     beside.hidden = !hides;
     if (!hides) beside.replaceChildren();
   };
-  /** What a step is about: its node, and the one that sends it something. */
-  const about = (k: number): number[] => {
-    const share = steps.shareAt(k);
-    return [steps.activeNode(k), share < 0 ? -1 : (rec.share.consumer[share] ?? -1)].filter((id) => id >= 0);
-  };
   const holds = (around: Pick<Around, "core"> | null, needed: readonly number[]) =>
     needed.every((id) => around?.core.has(id));
   const around = (needed: number[]): Around => {
@@ -170,9 +167,14 @@ export function graph(context: Context): GraphPane {
 
   const action = (name: string, act: () => void, title: string) =>
     v("button", { class: "tv-chip-button", onclick: act, title }, name);
+  /** The node by which the step is told to be in a group: where its own is in none, as weights that many groups use, the one that sends. */
+  const placed = () => {
+    const about = steps.about(store.now.step);
+    return about.find((id) => tree.around(id).length) ?? about[0] ?? -1;
+  };
   const list = () => {
-    const id = pointed >= 0 ? pointed : context.shown();
     const { selected, breakpoints } = store.now;
+    const id = pointed >= 0 ? pointed : (selected ?? placed());
     const groups = tree.around(id).reverse();
     const hidden = closedAround(id);
     const stops = selected !== null && breakpoints.includes(selected);
@@ -200,8 +202,8 @@ export function graph(context: Context): GraphPane {
     if (found !== undefined) store.set({ step: found, playing: false });
   };
   const over = (direction: 1 | -1): number => {
-    const active = steps.activeNode(store.now.step);
-    const group = closedAround(active) ?? openAround(active);
+    const id = placed();
+    const group = closedAround(id) ?? openAround(id);
     return group
       ? steps.over(new Set(group.members), store.now.step, direction)
       : steps.clamp(store.now.step + direction);
@@ -235,7 +237,7 @@ export function graph(context: Context): GraphPane {
     if (!near) return;
     for (let k = step, n = 0; n < AHEAD && k < steps.length - 1; n++) {
       k = steps.move(k, 1, store.now.granularity);
-      const needed = about(k);
+      const needed = steps.about(k);
       if (holds(near, needed)) continue;
       yield; // so much work is a piece of its own
       if (!holds(ahead, needed)) ahead = around(needed);
@@ -324,13 +326,14 @@ export function graph(context: Context): GraphPane {
     const at = element.contains(event.target as Node) ? idOf(event.target) : -1;
     const group = groupOf(event.target);
     const id = at >= 0 && !group ? at : context.shown();
-    switch (event.key) {
+    const pressed = event.altKey ? TURNED[event.key] : event.key;
+    switch (pressed) {
       case "ArrowDown":
       case "ArrowUp": {
         if (at < 0) return false;
         const all = [...picture.items()].map(idOf).sort((a, b) => a - b);
         rove(
-          all[Math.max(0, Math.min(all.length - 1, all.indexOf(at) + (event.key === "ArrowDown" ? 1 : -1)))] ?? -1,
+          all[Math.max(0, Math.min(all.length - 1, all.indexOf(at) + (pressed === "ArrowDown" ? 1 : -1)))] ?? -1,
           true,
         );
         return true;
@@ -347,23 +350,23 @@ export function graph(context: Context): GraphPane {
       case ".": {
         // In a closed group the node that somebody went to, not the first one.
         const here = document.activeElement === picture.of(roving) ? roving : at < 0 ? id : at;
-        if ("[]".includes(event.key)) neighbour(here, event.key === "[");
-        else sibling(here, event.key === "." ? 1 : -1);
+        if ("[]".includes(pressed)) neighbour(here, pressed === "[");
+        else sibling(here, pressed === "." ? 1 : -1);
         return true;
       }
       case "+":
       case "-": {
-        const found = event.key === "+" ? (group ?? closedAround(id)) : openAround(id);
-        if (found) turn(found, event.key === "+");
+        const found = pressed === "+" ? (group ?? closedAround(id)) : openAround(id);
+        if (found) turn(found, pressed === "+");
         return true;
       }
       case "o":
       case "O":
-        store.set({ step: over(event.key === "o" ? 1 : -1), selected: null, playing: false });
+        store.set({ step: over(pressed === "o" ? 1 : -1), selected: null, playing: false });
         return true;
       case "u":
       case "U":
-        until(event.key === "u" ? 1 : -1);
+        until(pressed === "u" ? 1 : -1);
         return true;
       case "b":
         context.stopAt(id);
@@ -396,7 +399,7 @@ export function graph(context: Context): GraphPane {
     } else if (selected !== null && selected !== held) stage.follow(sight(picture, [selected]), true, true);
     held = selected;
     list();
-    if (!beside.hidden) showNear(selected === null ? about(step) : [selected], step, true);
+    if (!beside.hidden) showNear(selected === null ? steps.about(step) : [selected], step, true);
   };
 
   settle();

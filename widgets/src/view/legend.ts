@@ -43,14 +43,14 @@ export function legend({ rec, steps, store }: Context): Child[] {
     steps.norms &&
       h(
         "span",
-        { title: "Backward wires are as wide as what they send, in powers of ten" },
+        { title: "How wide backward wires are" },
         `‖∂‖ ${number(steps.norms[0])} `,
         s(
           "svg",
           { width: 44, height: 12, "aria-hidden": "true" },
           s("path", { class: "tv-wedge", d: "M0,5.5v1L44,9V3z" }),
         ),
-        ` ${number(steps.norms[1])}`,
+        ` ${number(steps.norms[1])} log`,
       ),
     h("span", {}, "solid forward, dashed backward"),
   ];

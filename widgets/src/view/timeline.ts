@@ -195,20 +195,36 @@ interface Placed {
 /** Which marks are drawn, and with which words: spelled out where all of a kind have room, else as icons; no two on one spot. */
 export function placed(marks: readonly Mark[], x: (k: number) => number, width: number): Placed[] {
   const rank = { nan: 0, check: 1, inf: 2, finding: 3, fork: 4, unbroadcast: 5, route: 6 };
-  const ranked = [...marks].sort((a, b) => rank[a.kind] - rank[b.kind] || a.step - b.step);
+  const steps = new Map<number, Mark[]>();
+  for (const mark of [...marks].sort((a, b) => rank[a.kind] - rank[b.kind] || a.step - b.step))
+    steps.set(mark.step, [...(steps.get(mark.step) ?? []), mark]);
   const layout = (spelled: ReadonlySet<string>) => {
     const kept: Placed[] = []; // from left to right, none on another
     const crowded = new Set<string>();
-    for (const mark of ranked) {
-      const text = spelled.has(mark.kind) ? mark.label : "";
-      const half = widthOf(text) / 2 + 1;
-      const at = Math.max(half, Math.min(width - half, x(mark.step)));
-      const place = until(kept, (k) => k.to <= at - half);
+    const put = (marks: readonly Mark[]) => {
+      const sized = marks.map((mark) => {
+        const text = spelled.has(mark.kind) ? mark.label : "";
+        return { mark, text, wide: widthOf(text) + 2 };
+      });
+      const half = sized.reduce((sum, pill) => sum + pill.wide, 0) / 2;
+      let from = Math.max(half, Math.min(width - half, x(marks[0]?.step ?? 0))) - half;
+      const place = until(kept, (k) => k.to <= from);
       const other = kept[place];
-      if (other && other.from < at + half) {
-        crowded.add(mark.kind);
-        crowded.add(other.mark.kind);
-      } else if (kept.length < MOST) kept.splice(place, 0, { mark, text, from: at - half, to: at + half });
+      if (other && other.from < from + 2 * half) {
+        for (const mark of [...marks, other.mark]) crowded.add(mark.kind);
+        return false;
+      }
+      kept.splice(place, 0, ...sized.map(({ wide, ...pill }) => ({ ...pill, from, to: (from += wide) })));
+      return true;
+    };
+    for (const [first] of steps.values()) if (first && kept.length < MOST) put([first]);
+    // Then the others of a step beside its first, where there is room.
+    for (const pill of [...kept]) {
+      const all = steps.get(pill.mark.step) ?? [];
+      if (all.length < 2) continue;
+      const at = kept.indexOf(pill);
+      kept.splice(at, 1);
+      if (!put(all)) kept.splice(at, 0, pill);
     }
     return { kept, crowded };
   };
