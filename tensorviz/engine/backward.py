@@ -44,14 +44,14 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
         raise GraphError("backward needs at least one Tensor to start from")
     else:
         roots = list(roots)
-    nodes = [root_of(root, record) for root in roots]
+    thread = local.thread
+    nodes = [root_of(root, record or bool(thread.watchers)) for root in roots]
     seeds = seeds_of(nodes, roots, gradients)
     leaves: list[Node] = []
     pulled: list[tuple[Any, ...]] = []
     retained: list[tuple[Node, Any]] = []
     missed: list[Node] = []
     totals: list[Any] | None = None
-    thread = local.thread
     alone = len(nodes) == 1 and nodes[0].plan is not None and not tensors.changes.any and not thread.watchers
     if alone:
         ops = nodes.copy()

@@ -16,10 +16,11 @@ from tensorviz.errors import GraphError, SeedError
 _ONE = np.float64(1)
 
 
-def root_of(y: Any, apart: bool) -> Node:
+def root_of(y: Any, kept: bool) -> Node:
+    """The node of a root. ``kept``: by a record, and so apart from the Tensor, which holds the record."""
     if not isinstance(y, Tensor):
         raise GraphError(f"backward starts from a Tensor, got {type(y).__name__}")
-    node = y._kept_apart() if apart else y._kept()
+    node = y._kept_apart() if kept else y._current()
     if not node.needs_grad:
         why = (
             "it was made under no_grad"

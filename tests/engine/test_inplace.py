@@ -301,3 +301,27 @@ def test_while_all_that_was_changed_in_place_is_in_use_it_is_looked_for_ever_les
         gc.callbacks.pop()
     assert len(kept) == 200
     assert 1 <= looks.count("start") <= 8
+
+
+def test_after_an_unrecorded_pass_a_result_can_be_changed_in_place_without_a_cycle():
+    x = leaf([1.0, 2.0])
+    gc.disable()
+    try:
+        loss = (x * x).sum()
+        loss.backward(record=False)
+        loss *= 2.0
+        gone = weakref.ref(loss)
+        del loss
+        assert gone() is None
+    finally:
+        gc.enable()
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_a_pass_that_stopped_at_a_breakpoint_keeps_its_root_when_that_is_changed_in_place():
+    x = leaf([1.0, 2.0])
+    loss = (x * x).sum()
+    with pytest.raises(tv.Breakpoint) as stopped, tv.break_on("fork"):
+        loss.backward(record=False)
+    loss *= 2.0
+    assert [float(n.value) for n in stopped.value.trace.nodes if n.op == "sum"] == [5.0]
