@@ -10,6 +10,7 @@ import numpy as np
 from tensorviz.engine.late import load_all
 from tensorviz.engine.node import UNSETTLED, is_tensor
 from tensorviz.engine.op import ACCUMULATIONS, FUNCTIONS, REDUCTIONS, UFUNCS, apply, frame
+from tensorviz.engine.refusals import TOLD, told
 from tensorviz.errors import DTypeError, NoRuleError
 
 
@@ -19,13 +20,25 @@ def of_ufunc(_: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> An
         op = UFUNCS.get(ufunc)
         if op is not None:
             return op.call.run(frame(1), *inputs)
-    return array_ufunc(ufunc, method, inputs, kwargs)
+    try:
+        return array_ufunc(ufunc, method, inputs, kwargs)
+    except TOLD as error:
+        better = told(f"np.{ufunc.__name__}{'' if method == '__call__' else f'.{method}'}", inputs, kwargs, error)
+        if better is None:
+            raise
+        raise better from error
 
 
 def of_function(_: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG001 - NumPy's protocol
     """``Tensor.__array_function__``: our function of the same signature."""
     ours = FUNCTIONS.get(func)
-    return array_function(func, args, kwargs) if ours is None or "out" in kwargs else ours(*args, **kwargs)
+    try:
+        return array_function(func, args, kwargs) if ours is None or "out" in kwargs else ours(*args, **kwargs)
+    except TOLD as error:
+        better = told(path_of(func), args, kwargs, error)
+        if better is None:
+            raise
+        raise better from error
 
 
 def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -110,8 +123,7 @@ def array_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     """``np.sum(x, axis=0)``: our function of the same signature."""
     ours = found(func)
     if ours is None:
-        path = {"numpy.linalg": "np.linalg.", "numpy.fft": "np.fft."}.get(getattr(func, "__module__", ""), "np.")
-        raise NoRuleError(_no_rule(f"{path}{func.__name__}", func.__name__))
+        raise NoRuleError(_no_rule(path_of(func), func.__name__))
     if "out" not in kwargs:
         return ours(*args, **kwargs)
     out = kwargs["out"]
@@ -122,6 +134,11 @@ def array_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         return result
     out[...] = result
     return out
+
+
+def path_of(function: Any) -> str:
+    """The name of a function of NumPy as a user writes it."""
+    return f"{ {'numpy.linalg': 'np.linalg.', 'numpy.fft': 'np.fft.'}.get(getattr(function, '__module__', ''), 'np.') }{function.__name__}"
 
 
 def found(function: Any) -> Callable[..., Any] | None:

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorviz.arguments import shown
-from tensorviz.engine.graph import check_dtype, numbers
+from tensorviz.engine.graph import OURS, check_dtype, numbers
 from tensorviz.engine.rules import defaults_of, least, parameters
-from tensorviz.errors import AxisError, DTypeError, IndexingError, LinearAlgebraError, NumberError, ShapeError
+from tensorviz.errors import AxisError, DTypeError, IndexingError, LinearAlgebraError, NumberError, OptionError, ShapeError, TensorvizError
 
 if TYPE_CHECKING:
     from tensorviz.engine.op import Op
 
 FAILURES = (ValueError, IndexError, TypeError, OverflowError)
 """What NumPy raises about operands and parameters that do not fit."""
+
+TOLD = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+"""What Python and NumPy raise about arguments of a function that is put together from ops."""
 
 
 def operand(op: Op, i: int, x: Any) -> Any:
@@ -64,3 +67,30 @@ def explained(op: Op, values: Sequence[Any], params: dict[str, Any], error: Exce
     if isinstance(error, IndexError):
         return AxisError(text) if isinstance(error, ValueError) else IndexingError(text)
     return ShapeError(text)
+
+
+def told(function: str, args: Sequence[Any], kwargs: dict[str, Any], error: Exception) -> Exception | None:
+    """What Python or NumPy raised inside of a function of NumPy, with its name and what it was given. None for our own errors and those of the user's code that it called."""
+    if isinstance(error, TensorvizError):
+        return None
+    at = error.__traceback__
+    while at is not None and OURS[at.tb_frame.f_globals.get("__name__")]:
+        at = at.tb_next
+    if at is not None:
+        return None
+    kind: type[Exception] = OptionError if isinstance(error, (ValueError, ArithmeticError)) else DTypeError
+    for theirs, ours in _KINDS:
+        if isinstance(error, theirs):
+            kind = ours
+            break
+    given = ", ".join([*map(shown, args), *[f"{name}={shown(value)}" for name, value in kwargs.items()]])
+    return kind(f"{function} of {given or 'nothing'}: {error}. help({function}) says what it takes")
+
+
+_KINDS: tuple[tuple[type[Exception], type[Exception]], ...] = (
+    (np.exceptions.AxisError, AxisError),
+    (LookupError, IndexingError),
+    (np.linalg.LinAlgError, LinearAlgebraError),
+    (OverflowError, NumberError),
+)
+"""Kinds of errors, the narrower first, and which of ours are of that kind."""

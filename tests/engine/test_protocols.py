@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tensorviz as tv
-from tensorviz.errors import NoRuleError
+from tensorviz.errors import NoRuleError, TensorvizError
 
 
 def leaf(data) -> tv.Tensor:
@@ -80,3 +80,31 @@ def test_methods_operators_and_functions_are_one_op():
         assert a.tolist() == b.tolist()
         assert a._current().op is b._current().op
     assert np.array_equal(tv.exp(np.ones(2)), np.exp(np.ones(2)))
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (lambda x: np.insert(x, "a", 1.0), TypeError, "np.insert of a Tensor of shape (2, 2), 'a', 1.0: "),
+        (lambda x: np.compress("a", x), ValueError, "np.compress of 'a', a Tensor of shape (2, 2): condition must be a 1-d array"),
+        (lambda x: np.rot90(x, axes=3), TypeError, "np.rot90 of a Tensor of shape (2, 2), axes=3: "),
+        (lambda x: np.copysign(x, "a"), TypeError, "np.copysign of a Tensor of shape (2, 2), 'a': "),
+        (lambda x: np.nanmax(x, axis=10**30), OverflowError, "np.nanmax of a Tensor of shape (2, 2), axis=1"),
+    ],
+)
+def test_what_numpy_says_inside_of_a_function_is_told_with_its_name_and_what_it_was_given(call, kind, text):
+    with pytest.raises(TensorvizError) as refused:
+        call(tv.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True))
+    assert isinstance(refused.value, kind)
+    assert str(refused.value).startswith(text)
+    assert str(refused.value).endswith(f"help({text.split()[0]}) says what it takes")
+
+
+def test_what_a_function_of_the_users_raises_inside_of_one_of_numpys_stays_as_it_is():
+    def broken(row):
+        raise ValueError("mine")
+
+    x = tv.tensor([[1.0, 2.0]], requires_grad=True)
+    for call in (lambda: np.apply_along_axis(broken, 0, x), lambda: np.piecewise(x, [x > 0], [broken])):
+        with pytest.raises(ValueError, match=r"^mine$"):
+            call()
