@@ -110,7 +110,7 @@ def refuse_write(t: Tensor, op: Op) -> None:
         node = base._current()
         if node.op is None and node.needs_grad and is_grad_enabled():
             raise InPlaceError(
-                f"in-place {op.name} on {t._what()}, which is a view of the leaf {base._what()} (taken by {alias.op.name}), and that requires a gradient: "
+                f"in-place {op.name} on {t._what()}, which is a view of the leaf{base._called()} (taken by {alias.op.name}), and that requires a gradient: "
                 f"its recorded value would be lost. Write x = x {op.label if op.operators else op.name} ... for a new value, change a copy, made with x.copy(), or update it inside `with tv.no_grad():`"
             )
         t, alias = base, view_of(base)

@@ -77,6 +77,7 @@ _ADVICE = {
     "AxisConcatenator.__getitem__": "write np.concatenate for np.r_ and np.column_stack for np.c_",
     "vectorize.__call__": "write the function in NumPy calls, which work on whole arrays, in place of np.vectorize",
     "ndenumerate.__init__": "loop over np.ndindex(x.shape)",
+    "full": "write np.full_like(x, ...) with x a Tensor, or np.broadcast_to",
 }
 """What to do instead, by the function of NumPy that was called."""
 

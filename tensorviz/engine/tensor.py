@@ -281,6 +281,16 @@ class Tensor(Node, metaclass=_Made):
         return int(self._current().value.size)
 
     @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return int(self._current().value.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return int(self._current().value.nbytes)
+
+    @property
     def T(self) -> Tensor:
         """All axes reversed, recorded as a transpose."""
         return METHODS["transpose"](self)  # type: ignore[no-any-return]
@@ -375,7 +385,7 @@ class Tensor(Node, metaclass=_Made):
         enabled = is_grad_enabled()
         if old.op is None and old.needs_grad and enabled:
             raise InPlaceError(
-                f"in-place {op.name} on the leaf {self._what()}, which requires a gradient: its recorded value would be lost. "
+                f"in-place {op.name} on the leaf{self._called()}, which requires a gradient: its recorded value would be lost. "
                 f"{f'Write x = x {op.label} ... for a new value' if op.operators else 'Change a copy, made with x.copy()'}, or update it inside `with tv.no_grad():`"
             )
         aliases.refuse_write(self, op)
@@ -553,6 +563,11 @@ class Tensor(Node, metaclass=_Made):
     def _what(self) -> str:
         name = self._current().given_name
         return f"tensor {name!r}" if name else "this tensor"
+
+    def _called(self) -> str:
+        """What stands behind "the leaf" in a sentence: its name, if it has one."""
+        what = self._what()
+        return "" if what.startswith("this ") else f" {what}"
 
 
 gradients = lock()

@@ -229,6 +229,7 @@ def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * 
 
 def _cumulative(function: Callable[..., Any], neutral: float) -> Callable[..., Any]:
     def cumulative(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
+        x = np.atleast_1d(x)
         if axis is None and x.ndim > 1:
             raise ShapeError(f"{asked()}: name the axis of shape {x.shape}")
         axis = _axis(0 if axis is None else axis, x.ndim)

@@ -121,6 +121,7 @@ def _in(x: Any, kind: Any) -> Any:
 @expose(numpy=[np.modf])
 def _modf(x: Any) -> tuple[Any, Any]:
     """What is behind the point, and what is before it."""
+    x = _in(x, np.modf(np.ones((), x.dtype))[0].dtype)
     endless = np.isinf(_values(x))
     rest = np.fmod(np.where(endless, 0, x) if endless.any() else x, 1.0)
     return rest, np.trunc(x)

@@ -386,7 +386,5 @@ def _vdot(a: Any, b: Any) -> Any:
 
 
 if hasattr(np, "vecdot"):
-    FUNCTIONS[np.linalg.vecdot] = lambda x1, x2, axis=-1: np.sum(x1 * x2, axis=axis)
     FUNCTIONS[np.linalg.matmul] = matmul
-    FUNCTIONS[np.linalg.outer] = outer
     FUNCTIONS[np.linalg.tensordot] = lambda x1, x2, axes=2: tensordot(x1, x2, axes)

@@ -10,6 +10,7 @@ from tensorviz.arguments import dtype_of
 from tensorviz.engine.graph import check_dtype, holds_tensor
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, expose
 from tensorviz.engine.tensor import Tensor, tensor
+from tensorviz.errors import DTypeError
 
 __all__ = ["astype"]
 
@@ -28,13 +29,16 @@ class _AsType(Op):
 
 
 @expose(method="astype")
-def astype(a: Any, dtype: Any) -> Any:
-    """The same values in another dtype; the gradient comes back in the operand's.
+def astype(a: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:  # noqa: ARG001 - NumPy's signature
+    """The same values in another dtype; the gradient comes back in the operand's. ``order``, ``subok`` and ``copy`` are of no effect: values never change.
 
     >>> astype(np.array([1.5, 2.5]), np.float32)
     array([1.5, 2.5], dtype=float32)
     """
-    return REGISTRY["astype"](a, dtype=_real(dtype).name)
+    found = _real(dtype)
+    if casting != "unsafe" and not np.can_cast(a.dtype, found, casting):
+        raise DTypeError(f"astype: casting={casting!r} does not turn dtype {a.dtype} into {found}")
+    return REGISTRY["astype"](a, dtype=found.name)
 
 
 def _real(dtype: Any) -> np.dtype[Any]:

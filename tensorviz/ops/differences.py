@@ -70,7 +70,8 @@ def _slope(f: Any, axis: int, h: Any, edge_order: int) -> Any:
         return _part(f, axis, i, i + 1 or None)
 
     if np.ndim(h):
-        return _uneven(f, axis, as_array(h), edge_order)
+        found = _uneven(f, axis, as_array(h), edge_order)
+        return found.astype(f.dtype) if f.dtype.kind == "f" and found.dtype != f.dtype else found  # as NumPy does
     inside = (_part(f, axis, 2, None) - _part(f, axis, None, -2)) / (2 * h)
     if edge_order == 1:
         first, last = (at(1) - at(0)) / h, (at(-1) - at(-2)) / h

@@ -34,7 +34,7 @@ def _part(k: Any, tensors: list[Tensor]) -> Any:
             return np.array(k.numpy())
         tensors.append(k)
         return INDEX_SLOTS[len(tensors) - 1]
-    if isinstance(k, (list, tuple, np.ndarray)):
+    if isinstance(k, (list, tuple, range, np.ndarray)):
         try:
             array = np.array(k)
         except ValueError as error:

@@ -10,7 +10,7 @@ from tensorviz.arguments import shown
 from tensorviz.engine.op import REGISTRY, Op, expose
 from tensorviz.errors import DTypeError, ShapeError
 from tensorviz.ops.axes import Axis, over, restored
-from tensorviz.ops.operands import as_array
+from tensorviz.ops.operands import as_array, floating
 from tensorviz.ops.reduction import CALLS
 from tensorviz.ops.samples import Examples, distinct
 
@@ -94,7 +94,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         x = as_array(x)
         return np.sum(np.not_equal(x, 0), axis=axis, keepdims=bool(keepdims)).astype(x.dtype if x.dtype.kind == "f" else float)
     return REGISTRY["norm"](
-        x,
+        floating(as_array(x)),
         axis=axis,
         ord=2 if ord is None else ord if ord in (np.inf, -np.inf) else float(ord) if ord != int(ord) else int(ord),
         keepdims=bool(keepdims),

@@ -54,6 +54,11 @@ def as_array(x: Any) -> Any:
     return made
 
 
+def floating(x: Any) -> Any:
+    """Whole numbers and truth values as floating numbers; floating numbers as they are."""
+    return x if x.dtype.kind == "f" else x.astype(float)
+
+
 def stacked(x: Any) -> Any:
     """A nested list with Tensors inside as one Tensor, stacked level by level: NumPy's own conversion would take them out of the graph."""
     return apply(REGISTRY["stack"], [as_array(part) for part in x], {"axis": 0})

@@ -10,8 +10,8 @@ import numpy as np
 from tensorviz.engine.op import FUNCTIONS, expose
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError, OptionError, ShapeError
-from tensorviz.ops.axes import plain
-from tensorviz.ops.operands import as_array, index
+from tensorviz.ops.axes import count, each, plain
+from tensorviz.ops.operands import as_array, floating, index
 
 __all__: list[str] = []
 
@@ -29,15 +29,31 @@ def _square(what: str, a: Any) -> Any:
 
 def _vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The products of vectors along an axis."""
+    x1, x2 = as_array(x1), as_array(x2)
+    if count(x1.shape, axis) != count(x2.shape, axis):
+        raise ShapeError(f"np.vecdot takes vectors of one length along axis {axis}, got shapes {x1.shape} and {x2.shape}")
     return np.sum(np.multiply(x1, x2), axis=axis)
 
 
 def _matvec(x1: Any, x2: Any) -> Any:
+    x1, x2 = as_array(x1), as_array(x2)
+    if x1.ndim < 2 or not x2.ndim:
+        raise ShapeError(f"np.matvec takes a matrix and a vector, got shapes {x1.shape} and {x2.shape}")
     return np.matmul(x1, np.expand_dims(x2, -1))[..., 0]
 
 
 def _vecmat(x1: Any, x2: Any) -> Any:
+    x1, x2 = as_array(x1), as_array(x2)
+    if not x1.ndim or x2.ndim < 2:
+        raise ShapeError(f"np.vecmat takes a vector and a matrix, got shapes {x1.shape} and {x2.shape}")
     return np.matmul(np.expand_dims(x1, -2), x2)[..., 0, :]
+
+
+def _linalg_outer(x1: Any, x2: Any, /) -> Any:
+    x1, x2 = as_array(x1), as_array(x2)
+    if not x1.ndim == x2.ndim == 1:
+        raise ShapeError(f"np.linalg.outer takes two vectors, got shapes {x1.shape} and {x2.shape}; np.outer flattens what it is given")
+    return np.outer(x1, x2)
 
 
 for _name, _function in (("vecdot", _vecdot), ("matvec", _matvec), ("vecmat", _vecmat)):
@@ -45,6 +61,7 @@ for _name, _function in (("vecdot", _vecdot), ("matvec", _matvec), ("vecmat", _v
         FUNCTIONS[getattr(np, _name)] = _function
 if hasattr(np.linalg, "vecdot"):
     FUNCTIONS[np.linalg.vecdot] = _vecdot
+    FUNCTIONS[np.linalg.outer] = _linalg_outer
 
 
 @expose(numpy=[np.linalg.matrix_power])
@@ -82,7 +99,8 @@ def _multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
 
 def matrix_norm(x: Any, ord: Any = "fro", axes: tuple[int, int] = (-2, -1), keepdims: bool = False) -> Any:
     """The norm of the matrices in two axes: ``"fro"``, ``"nuc"``, ±1, ±2 or ±inf."""
-    x = as_array(x)
+    x = floating(as_array(x))
+    count(x.shape, axes)  # raises for an axis that is not there
     if axes[0] % x.ndim == axes[1] % x.ndim:
         raise ShapeError(f"norm: two different axes make a matrix, got {axes}")
     m = np.moveaxis(x, axes, (-2, -1))
@@ -90,6 +108,8 @@ def matrix_norm(x: Any, ord: Any = "fro", axes: tuple[int, int] = (-2, -1), keep
         found = np.sqrt(np.sum(m * m, axis=(-2, -1))) if np.all(_values(m).any(axis=(-2, -1))) else _root_of_squares(m)
     elif isinstance(ord, str) and ord == "nuc":
         found = np.sum(np.linalg.svd(m, compute_uv=False), axis=-1)
+    elif ord in (1, 2, np.inf) and 0 in m.shape[-2:]:
+        found = np.sum(m, axis=(-2, -1))
     elif ord in (2, -2):
         values = np.linalg.svd(m, compute_uv=False)
         found = values[..., 0] if ord == 2 else values[..., -1]
@@ -105,7 +125,7 @@ def matrix_norm(x: Any, ord: Any = "fro", axes: tuple[int, int] = (-2, -1), keep
 
 
 def _root_of_squares(m: Any) -> Any:
-    return np.linalg.norm(m.reshape((*m.shape[:-2], -1)), axis=-1)
+    return np.linalg.norm(m.reshape((*m.shape[:-2], m.shape[-2] * m.shape[-1])), axis=-1)
 
 
 if hasattr(np.linalg, "matrix_norm"):
@@ -118,9 +138,10 @@ if hasattr(np.linalg, "matrix_norm"):
     def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
         """The norm of all elements along the axes, whatever their number."""
         axis = plain(axis)
-        axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-        rest = tuple([i for i in range(x.ndim) if i not in {j % x.ndim for j in axes}])
-        rows = np.reshape(np.transpose(x, (*rest, *axes)), (*[x.shape[i] for i in rest], -1)) if x.ndim else np.reshape(x, (1,))
+        size = count(x.shape, axis)  # raises for an axis that is not there
+        axes = each(axis, x.ndim)
+        rest = tuple([i for i in range(x.ndim) if i not in axes])
+        rows = np.reshape(np.transpose(x, (*rest, *axes)), (*[x.shape[i] for i in rest], size))
         found = np.linalg.norm(rows, ord, axis=-1)
         return np.reshape(found, [1 if i not in rest else n for i, n in enumerate(x.shape)]) if keepdims else found
 

@@ -72,7 +72,7 @@ def _flattened(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     axes = each(axis, a.ndim)
     kept = tuple([1 if i in axes else n for i, n in enumerate(a.shape)])
     rest = [i for i in range(a.ndim) if i not in axes]
-    return np.reshape(np.transpose(a, (*rest, *axes)), (*[a.shape[i] for i in rest], -1)), kept
+    return np.reshape(np.transpose(a, (*rest, *axes)), (*[a.shape[i] for i in rest], count(a.shape, axes))), kept
 
 
 def _places(q: Any, n: Any, method: str) -> tuple[Any, Any, Any]:
@@ -347,14 +347,15 @@ def _corrcoef(x: Any, y: Any = None, rowvar: bool = True, *further: Any, dtype: 
 def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The integral under straight lines between points; differentiable in the heights and in the places."""
     y = as_array(y)
-    axis = each(plain(axis), y.ndim)[0]
+    along = plain(axis)  # of the places, which may have more axes than the heights
+    axis = each(along, y.ndim)[0]
     lead = (slice(None),) * axis
     if x is not None:
         x = as_array(x)
-        dx = np.diff(x, axis=axis if x.ndim > 1 else 0)
+        dx = np.diff(x, axis=0 if x.ndim == 1 else along)
         if x.ndim == 1:
             dx = np.reshape(dx, (-1,) + (1,) * (y.ndim - 1 - axis))
-    return np.sum(dx * (y[(*lead, slice(1, None))] + y[(*lead, slice(None, -1))]) / 2, axis=axis)
+    return np.sum(dx * (y[(*lead, slice(1, None))] + y[(*lead, slice(None, -1))]) / 2, axis=along)
 
 
 for _name in ("trapezoid", "trapz"):

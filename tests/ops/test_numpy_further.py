@@ -340,3 +340,60 @@ def test_methods_that_few_programs_call_are_loaded_when_one_is_asked_for():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[0] False True True\n"
     with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'nothing'"):
         leaf([1.0]).nothing
+
+
+EMPTY, INTS, NARROW = np.zeros((0, 3)), np.arange(6).reshape(2, 3), np.arange(6, dtype=np.float32).reshape(2, 3) ** 2
+
+
+@pytest.mark.parametrize(
+    ("f", "array"),
+    [
+        (lambda x: np.linalg.norm(x[0], 1), INTS),
+        (lambda x: np.linalg.norm(x, np.inf), INTS),
+        (lambda x: np.linalg.norm(x + 1, -1, axis=1), INTS),
+        (lambda x: np.modf(x)[0], INTS),
+        (lambda x: np.gradient(x, [0.0, 1.0, 3.0], axis=1), NARROW),
+        (lambda x: np.quantile(x.T, 0.5, axis=0, keepdims=True), np.zeros((0, 3, 2))),
+        (lambda x: np.trapezoid(x[0], np.cumsum(x, axis=1)) if hasattr(np, "trapezoid") else x, NARROW),
+        (lambda x: x.astype(np.float32, copy=False), INTS),
+        (lambda x: x[:, range(1, 3)], INTS),
+    ],
+)
+def test_results_have_numpys_values_and_dtype(f, array):
+    expected, found = f(array), f(tv.tensor(array))
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found.numpy(), expected)
+
+
+@pytest.mark.skipif(not hasattr(np.linalg, "vector_norm"), reason="NumPy 1 has no vector_norm")
+def test_norms_of_nothing_are_zero():
+    x = tv.tensor(EMPTY, requires_grad=True)
+    norms = [np.linalg.vector_norm(x, axis=0), np.linalg.vector_norm(x), np.linalg.norm(x), np.linalg.norm(x, 1), np.linalg.norm(x, 2)]
+    norms += [np.linalg.norm(x, np.inf, keepdims=True), np.linalg.matrix_norm(x)]
+    assert [n.tolist() for n in norms] == [[0, 0, 0], 0, 0, 0, 0, [[0]], 0]
+    tv.backward(norms, [np.ones(n.shape) for n in norms])
+    assert x.grad.shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.linalg.matrix_norm(x[0, 0]),
+        lambda x: np.linalg.vector_norm(x, axis=2),
+        lambda x: np.linalg.outer(x, x[0]),
+        lambda x: np.vecdot(x, x[:, :1]),
+        lambda x: np.vecdot(x, x[0, 0]),
+        lambda x: np.matvec(x[0], x[0]),
+        lambda x: np.vecmat(x[0], x[0]),
+    ],
+)
+def test_shapes_that_numpy_refuses_are_refused(call):
+    x = tv.tensor(NARROW, requires_grad=True)
+    with pytest.raises((ShapeError, AttributeError)):
+        call(x)
+
+
+def test_a_cast_that_is_not_allowed_is_refused():
+    with pytest.raises(DTypeError, match="casting='same_kind' does not turn dtype float64 into int64"):
+        tv.tensor([1.5]).astype(np.int64, casting="same_kind")
+    assert (tv.tensor([1.5]).nbytes, tv.tensor(np.float32([1.5])).itemsize) == (8, 4)
