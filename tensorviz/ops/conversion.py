@@ -29,7 +29,7 @@ class _AsType(Op):
 
 
 @expose(method="astype")
-def astype(a: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:  # noqa: ARG001 - NumPy's signature
+def astype(a: Any, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True) -> Any:  # noqa: ARG001 - NumPy's signature
     """The same values in another dtype; the gradient comes back in the operand's. ``order``, ``subok`` and ``copy`` are of no effect: values never change.
 
     >>> astype(np.array([1.5, 2.5]), np.float32)

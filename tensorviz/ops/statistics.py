@@ -347,7 +347,7 @@ def _corrcoef(x: Any, y: Any = None, rowvar: bool = True, *further: Any, dtype: 
 def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The integral under straight lines between points; differentiable in the heights and in the places."""
     y = as_array(y)
-    along = plain(axis)  # of the places, which may have more axes than the heights
+    along: Any = plain(axis)  # of the places, which may have more axes than the heights
     axis = each(along, y.ndim)[0]
     lead = (slice(None),) * axis
     if x is not None:
