@@ -132,6 +132,8 @@ class Op:
     exact: ClassVar[str] = ""
     """Whether, for these operands' arrays, every rule returns its share in the operand's own shape and in the result's dtype: an expression in the slots' names, such as ``"a.ndim"``.
     Empty: never sure, so each is looked at."""
+    direct: ClassVar[tuple[str, ...]] = ()
+    """The rules once more, for arrays of which the condition before them holds: expressions, which take a call less."""
     ufuncs: ClassVar[tuple[Any, ...]] = ()
     operators: ClassVar[tuple[str, ...]] = ()
     """Python operators: ``("__add__", "__radd__")``."""

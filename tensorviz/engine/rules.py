@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +119,7 @@ def _compile(op: Op, *, recorded: bool) -> Any:
     names: dict[str, Any] = {f"rule{i}": rule for i, rule in enumerate(op.vjps)}
     names |= {"joint": function_of(op, "joint"), "np": np, "shape": np.shape, "dtype": np.result_type, "default": writer.default}
     arguments = "node, g, wrap, extras" if recorded else "node, g"
-    lines = [f"def pull({arguments}):", writer.unpacking(), *writer.shortcut(), f"return {writer.shares()}"]
+    lines = [f"def pull({arguments}):", writer.unpacking(), *writer.direct(), *writer.shortcut(), f"return {writer.shares(op.vjps)}"]
     text = "\n    ".join(lines)
     exec(compile(text, f"<rule of {op.name}>", "exec"), names)  # noqa: S102 - text made from our own rules and checked identifiers alone
     return names["pull"]
@@ -130,6 +130,7 @@ class _Writer:
 
     def __init__(self, op: Op, recorded: bool) -> None:
         self.op = op
+        self.recorded = recorded
         self.value = "wrap({})" if recorded else "{}.value"
         self.extras = "extras" if recorded else "node.extras"
         self.least = len(op.slots) if op.variadic else least(op)
@@ -144,6 +145,13 @@ class _Writer:
         if self.least == len(op.slots):
             return ["n0 = node.a", "n0 = node.a; n1 = node.b"][len(op.slots) - 1] if len(op.slots) < 3 else f"{named} = node.inputs"
         return f"inputs = node.inputs; {named} = inputs + (None,) * ({len(op.slots)} - len(inputs))"
+
+    def direct(self) -> list[str]:
+        """Lines for the arrays of which an op's rules are written down once more."""
+        if self.recorded or not self.op.direct:
+            return []
+        condition, *vjps = self.op.direct
+        return [f"if {self.call(condition, '', '0')}:", f"    return {self.shares(vjps)}"]
 
     def shortcut(self) -> list[str]:
         """Lines for two slots that share work: for ``x * x`` where the rules are mirror images, and where one rule is a part of the other."""
@@ -160,16 +168,16 @@ class _Writer:
             return ["if n0.needs_grad and n1.needs_grad:", share, f"    return share, {rest}"]
         return []
 
-    def shares(self) -> str:
+    def shares(self, vjps: Sequence[Rule | str | None]) -> str:
         """The expression for the tuple of shares, None where an operand needs none."""
         op = self.op
         cut = "" if self.least == len(op.slots) else "[: len(inputs)]"
         if op.joint is not None:
             return self.call(function_of(op, "joint"), "joint", "0") + cut
         if op.variadic:
-            return f"tuple([{self.call(op.vjps[0], 'rule0', 'i')} if n.needs_grad else None for i, n in enumerate(inputs)])"
+            return f"tuple([{self.call(vjps[0], 'rule0', 'i')} if n.needs_grad else None for i, n in enumerate(inputs)])"
         parts = []
-        for i, rule in enumerate(op.vjps):
+        for i, rule in enumerate(vjps):
             if rule is None:
                 parts.append("None")
             elif len(op.slots) == 1:

@@ -52,8 +52,7 @@ class MatMul(Op):
     @staticmethod
     def _left(g: Any, b: Any, a_shape: Any) -> Any:
         if b.ndim == 2 and len(a_shape) == 2:
-            # by the method, which calls the same routine of BLAS with half the ceremony
-            return g.dot(b.T) if type(g) is np.ndarray and type(b) is np.ndarray else g @ b.T
+            return g @ b.T
         if b.ndim == 2 and len(a_shape) > 2 and g.size > _LARGE:
             return _product(g.reshape((-1, g.shape[-1])), b.T).reshape(a_shape)  # one product for the whole stack
         if b.ndim > 1 and len(a_shape) > 1:
@@ -68,7 +67,7 @@ class MatMul(Op):
     def _right(g: Any, a: Any, b_shape: Any) -> Any:
         if len(b_shape) == 2:
             if a.ndim == 2:
-                return a.T.dot(g) if type(g) is np.ndarray and type(a) is np.ndarray else a.T @ g
+                return a.T @ g
             if a.ndim > 2 and g.size > _LARGE:
                 # one product over all rows of the stack: what would be summed over the leading axes is never made
                 return _product(a.reshape((-1, b_shape[0])).T, g.reshape((-1, b_shape[1])))
@@ -81,6 +80,7 @@ class MatMul(Op):
         return np.matmul(_flipped(a), g)
 
     vjps = (_left, _right)
+    direct = ("a.ndim == 2 == b.ndim", "g.dot(b.T)", "a.T.dot(g)")  # by the method, which calls the same routine of BLAS with half the ceremony
 
     @staticmethod
     def examples(rng: np.random.Generator) -> Examples:
