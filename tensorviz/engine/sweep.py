@@ -213,9 +213,11 @@ def _swept(
                     if not whole:
                         shares = tuple([_AGAIN if sent is not None and sent.size > HUGE else sent for sent in shares])
                 else:
-                    other = _row(node, shares)
-                    if other is not None:
+                    rest = _row(node, shares, whole)
+                    if rest is not None:
                         share = shares[0]
+                        shares, other = rest
+                        rest = None
                     else:
                         shares, (share, *rest) = _looked_at(node, shares, whole)
                         other = rest.pop(0) if rest else None
@@ -326,8 +328,10 @@ def _put_in(ops: list[Node], ends: list[Node], loose: list[Node], now: Node) -> 
     return False
 
 
-def _row(node: Node, shares: tuple[Any, ...]) -> Any:
-    """What arrives at the second of two operands that was broadcast along the first axes of the other one, as the bias of a layer is. None: look closer."""
+def _row(node: Node, shares: tuple[Any, ...], whole: bool) -> tuple[tuple[Any, ...], Any] | None:
+    """What the record keeps of the shares of two operands, the second of which was broadcast to the shape of the first, as the bias of a layer is,
+    and what arrives at that one. None: look closer.
+    """
     b = node.b
     if b is None or len(shares) != 2 or (node.rare is not None and node.rare.rest):
         return None
@@ -335,10 +339,16 @@ def _row(node: Node, shares: tuple[Any, ...]) -> Any:
     x, y = node.a.value, b.value
     if type(share) is type(other) is type(x) is type(y) is _ARRAY:
         dtype, shape = x.dtype, x.shape
-        if share.dtype is other.dtype is y.dtype is dtype and share.shape == other.shape == shape and share.size <= LARGE:
+        if share.dtype is other.dtype is y.dtype is dtype and share.shape == other.shape == shape:
             axes = growth(shape, y.shape)
-            if axes and y.ndim + len(axes) == x.ndim and node.plan.op.broadcasts:  # type: ignore[union-attr]
-                return add_up(other, axes)
+            op = node.plan.op  # type: ignore[union-attr]
+            if axes and op.broadcasts:
+                row = add_up(other, axes, None, None, y.ndim == x.ndim)
+                if row.ndim != y.ndim:
+                    row = row.reshape(y.shape)
+                if share.size <= LARGE or whole or op.foreign:
+                    return shares, row
+                return (_AGAIN if share.size > HUGE else share, Again(row)), row
     return None
 
 

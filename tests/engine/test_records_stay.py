@@ -8,6 +8,7 @@ import tracemalloc
 from unittest import mock
 
 import numpy as np
+import pytest
 
 import tensorviz as tv
 from tensorviz.engine import graph as engine_graph
@@ -77,6 +78,21 @@ def test_large_shares_that_a_record_does_not_keep_are_made_again_as_they_were():
             assert getattr(made, name).tobytes() == getattr(share, name).tobytes()
     assert trace.node(x).cotangent.tobytes() == x.grad.tobytes()
     assert trace.node(y).cotangent.tobytes() == y.grad.tobytes()
+
+
+@pytest.mark.parametrize("small", [(8,), (30, 1), (1, 8), (20, 30, 1), (1, 30, 1), (1, 1, 1), (1,), ()], ids=str)
+@pytest.mark.parametrize("shape", [(20, 30, 8), (2, 30, 8)], ids=["large", "kept"])
+def test_an_operand_that_was_broadcast_gets_the_sum_of_its_share(shape, small):
+    small = (*shape[:1], *small[1:]) if len(small) == 3 and small[0] > 1 else small
+    rng = np.random.default_rng(0)
+    x, y = tv.tensor(rng.normal(size=shape), requires_grad=True), tv.tensor(rng.normal(size=small), requires_grad=True)
+    trace = (x * y - y).backward(rng.normal(size=shape))
+    shares = trace.node(y).shares
+    for share in shares:
+        assert share.local.shape == shape
+        assert share.value.tobytes() == np.add.reduce(share.local, share.summed_axes).reshape(small).tobytes()
+    assert y.grad.tobytes() == (shares[0].value + shares[1].value).tobytes()
+    assert trace.node(x).shares[0].value.tobytes() == x.grad.tobytes()
 
 
 def swept(loss, whole):
