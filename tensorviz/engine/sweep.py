@@ -23,7 +23,7 @@ LARGE = 4096
 """Elements up to which a share is kept as it was before the axes were summed that its operand grew; of a larger one only the sum."""
 
 _uid = attrgetter("uid")
-add_up = np.add.reduce
+add_up: Any = np.add.reduce
 _AGAIN = Again(None)
 _ARRAY = np.ndarray
 
