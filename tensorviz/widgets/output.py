@@ -34,6 +34,7 @@ _NARROW = {"one": {880: 672, 760: 635, 560: 649}, "pair": {1532: 666, 1132: 680,
 """By the widest frame that has them; the steppers of a pair stand side by side from 812 px on."""
 FRAME_STYLE = (
     ".tensorviz-output{container-type:inline-size}.tensorviz-output:has(iframe)>.tensorviz-static{display:none}"
+    "@media (scripting:none){.tensorviz-output:has(iframe)>.tensorviz-static{display:block}.tensorviz-frame.tensorviz-frame{display:none}}"
     ".tensorviz-frame{display:block;width:100%;border:0}"
     + "".join(f".tensorviz-frame[data-rows={rows}]{{height:{height}px}}" for rows, height in _WIDE.items())
     + "".join(

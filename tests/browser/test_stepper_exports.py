@@ -64,6 +64,15 @@ def test_an_output_that_is_cleared_leaves_the_other_working_and_a_reload_starts_
     stands(page, 1, 0)
 
 
+def test_without_scripts_the_steps_are_listed_in_place_of_an_empty_frame(browser, tmp_path):
+    page = browser.new_context(java_script_enabled=False, offline=True).new_page()
+    page.goto(exported(tmp_path / "book.html", [cell("a")]).as_uri())
+    expect(page.locator("iframe.tensorviz-frame")).to_be_hidden()
+    page.get_by_text("The steps as text").click()
+    expect(page.locator("ol > li").last).to_contain_text("a.grad")
+    page.context.close()
+
+
 def test_the_frame_is_as_high_as_the_stepper(open_page, tmp_path):
     page = open_page(exported(tmp_path / "book.html", [cell("a")]))
     stands(page, 0, 0)
