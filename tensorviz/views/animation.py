@@ -288,7 +288,7 @@ class Film:
         if title:
             top = 34.0
             out.append(pen.text(MARGIN, 25, text.cut(title, 200), "title", 16))
-            width = max(width, 2 * MARGIN + text.units(text.cut(title, 200)) * 0.6 * 16)
+            width = max(width, 2 * MARGIN + text.heading(text.cut(title, 200)))
         body = "".join(clock.group(layer.marks) for layer in self.layers.values())
         out.append(f'<g transform="translate({n((width - picture_width) / 2)},{n(top)})">{body}</g>')
         height = top + picture_height + 6

@@ -112,7 +112,7 @@ def film(
     y = PADDING
     if title:
         out.append(pen.text(PADDING, y + 14, text.cut(title, 200), "title", 16))
-        wide = max(wide, 2 * PADDING + text.units(text.cut(title, 200)) * 0.6 * 16)
+        wide = max(wide, 2 * PADDING + text.heading(text.cut(title, 200)))
         y += 34
     for row in rows:
         middle = max(frame.high for frame in row)

@@ -129,7 +129,7 @@ def _document(trace: Trace, picture: Picture, pen: Pen, step: int | None, title:
     if title:
         top = 34.0
         out.append(pen.text(MARGIN, 25, text.cut(title, 200), "title", 16))
-        width = max(width, 2 * MARGIN + text.units(text.cut(title, 200)) * 0.6 * 16)
+        width = max(width, 2 * MARGIN + text.heading(text.cut(title, 200)))
     height = top + picture.height
     waiting = not trace.data.steps
     if legend:

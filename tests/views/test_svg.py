@@ -471,3 +471,8 @@ def test_three_hundred_thousand_nodes_are_drawn_told_and_exported_in_time_and_sa
     assert "more" in told
     assert len(page) < 12_000_000
     assert took < 120
+
+
+def test_a_title_of_capitals_has_room():
+    wide = re.search(r' width="([\d.]+)"', to_svg(circuits.cut(), title="W" * 120))
+    assert wide is not None and float(wide[1]) >= 120 * 16
