@@ -14,7 +14,7 @@ from tensorviz.engine.node import node as new_node
 from tensorviz.engine.op import REGISTRY
 from tensorviz.engine.refusals import FAILURES, explained
 from tensorviz.errors import DTypeError, ReplayError, ShapeError
-from tensorviz.trace import Array, Trace, TraceNode
+from tensorviz.trace import Array, Trace, TraceNode, one_line
 
 
 def replay(trace: Trace, values: Mapping[Any, npt.ArrayLike], *, dtype: npt.DTypeLike | None = None) -> Array:
@@ -181,7 +181,7 @@ class Program:
         op = REGISTRY.get(node.op)
         if op is None:
             raise ReplayError(
-                f"node {i} ({node.title}) is the result of {node.op!r}, which is no op of tensorviz: a custom op is a Python function, and no record holds it. "
+                f"node {i} ({node.title}) is the result of {one_line(node.op)!r}, which is no op of tensorviz: a custom op is a Python function, and no record holds it. "
                 f"Define it again with tv.custom_op({node.op!r}, ...) in this process, then replay"
             )
         forward = op.run

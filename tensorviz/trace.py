@@ -62,7 +62,7 @@ class Source:
         return "\n".join([lines[0][self.column :], *lines[1:-1], lines[-1][: self.end_column]])
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}, in {self.function}: {self.code.strip()}"
+        return f"{one_line(self.file, _LINE)}:{self.line}, in {one_line(self.function)}: {one_line(self.code.strip(), _LINE)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,30 +145,43 @@ class TraceNode:
 
     @property
     def title(self) -> str:
-        """The name where there is one, otherwise the op."""
+        """The name where there is one, otherwise the op, as a sentence can hold it: not longer than a line, and with no character that it would obey."""
         if self.name:
-            return self.name
+            return one_line(self.name)
         if self.kind == "constant" and self.value.size == 1:
             return format(self.value.reshape(()).item(), ".4g") if self.value.dtype.kind in "fiu" else str(self.value.reshape(()).item())
-        return self.op
+        return one_line(self.op)
 
     def __repr__(self) -> str:
         made = f" at {_tail(self.source.file)}:{self.source.line}" if self.source else ""
-        name = f" {_head(self.name)}" if self.name else ""
-        return f"TraceNode({self.id}: {_head(self.op)}{name}, shape {self.shape}, {self.dtype}, {len(self.shares)} share(s){made})"
+        name = f" {one_line(self.name)}" if self.name else ""
+        return f"TraceNode({self.id}: {one_line(self.op)}{name}, shape {self.shape}, {self.dtype}, {len(self.shares)} share(s){made})"
 
 
 _LONGEST = 80
 """Characters of a name or a path in a ``repr``, which is one line of a terminal or a log."""
 
+_LINE = 400
+"""Characters of a line of code where one is told in a sentence."""
 
-def _head(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+def _shown(text: str) -> str:
+    """``text`` with a symbol for what a terminal would obey and for what reorders its neighbours."""
+    if text.isprintable():
+        return text
+    from tensorviz.views.text import visible
+
+    return visible(text)
+
+
+def one_line(text: str, longest: int = _LONGEST) -> str:
+    """Of a name the beginning says more."""
+    return _shown(text if len(text) <= longest else text[: longest - 1] + "…")
 
 
 def _tail(path: str) -> str:
     """Of a path the end says more."""
-    return path if len(path) <= _LONGEST else "…" + path[1 - _LONGEST :]
+    return _shown(path if len(path) <= _LONGEST else "…" + path[1 - _LONGEST :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +343,7 @@ class Trace:
         return len(self.data.steps)
 
     def __repr__(self) -> str:
-        root = ", ".join(_head(self.nodes[r].title) for r in self.roots[:3])
+        root = ", ".join(self.nodes[r].title for r in self.roots[:3])
         forks = len(self.forks)
         return f"Trace of {root}: {len(self.nodes)} nodes, {len(self.data.steps)} steps, {forks} fork{'' if forks == 1 else 's'}"
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tensorviz.checks.differences import CODE, REASONS, VERDICTS, Floats, Judged, Ruler
+from tensorviz.trace import one_line
 
 if TYPE_CHECKING:
     from tensorviz.trace import Trace
@@ -245,7 +246,7 @@ class CheckReport:
             told = "; ".join(part for part in (row.reason, b.note) if part)
             numbers = ("", "", "") if empty else (figure(row.analytic), figure(row.numeric), short(row.error))
             at = "" if b.node is None else str(b.node)
-            lines.append((str(row.verdict), str(row.scope), at, b.title, index, *numbers, f"{sum(b.counts.values()):,}", told))
+            lines.append((str(row.verdict), str(row.scope), at, one_line(b.title), index, *numbers, f"{sum(b.counts.values()):,}", told))
         return lines, max(0, len(shown) - most)
 
     _HEAD = ("verdict", "check", "node", "of", "worst at", "analytic", "numeric", "error", "compared", "reason")

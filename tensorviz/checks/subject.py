@@ -15,7 +15,7 @@ from tensorviz.checks.stacked import Stacked
 from tensorviz.engine.op import REGISTRY
 from tensorviz.engine.unbroadcast import unbroadcast
 from tensorviz.replay import Program
-from tensorviz.trace import Array, Share, TraceData, TraceNode
+from tensorviz.trace import Array, Share, TraceData, TraceNode, one_line
 
 OVERHEAD = 200
 """What calling one op costs, in array elements: about a microsecond, in which an elementwise op makes a few hundred elements."""
@@ -107,7 +107,7 @@ class Subject:
 
     def _rerun(self, node: TraceNode) -> tuple[str, str] | None:
         if node.op not in REGISTRY:
-            return "skipped", f"{node.op!r} is a custom op that this process does not know, so it cannot be run again"
+            return "skipped", f"{one_line(node.op)!r} is a custom op that this process does not know, so it cannot be run again"
         operands = [self.plain.values[j] for j in node.inputs]
         try:
             with np.errstate(all="ignore"):
@@ -173,7 +173,7 @@ def agrees(a: Array, b: Array) -> bool:
 
 def title(node: TraceNode) -> str:
     """The node in words: its op, and its name where it has one."""
-    return f"{node.title} = {node.op}" if node.name and node.kind == "op" else node.title
+    return f"{node.title} = {one_line(node.op)}" if node.name and node.kind == "op" else node.title
 
 
 def read(node: TraceNode) -> npt.NDArray[np.bool_]:

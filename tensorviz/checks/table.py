@@ -14,7 +14,7 @@ from tensorviz.arguments import mapping, shown
 from tensorviz.axes import in_words
 from tensorviz.checks.report import alarm
 from tensorviz.errors import DTypeError, NodeLookupError
-from tensorviz.trace import Array, Trace, TraceNode
+from tensorviz.trace import Array, Trace, TraceNode, one_line
 
 RTOL, ATOL = 1e-5, 1e-8
 """What counts as close: the tolerances of np.allclose, which hand-written float64 gradients meet easily."""
@@ -71,7 +71,7 @@ class ComparisonTable:
         yes = {True: "yes", False: "NO"}
         return [
             (
-                r.name,
+                one_line(r.name),
                 str(r.shape),
                 yes[r.exact] if r.exact else "no",
                 yes[r.close],

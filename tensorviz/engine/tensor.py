@@ -561,8 +561,10 @@ class Tensor(Node, metaclass=_Made):
         return array
 
     def _what(self) -> str:
+        from tensorviz.trace import one_line
+
         name = self._current().given_name
-        return f"tensor {name!r}" if name else "this tensor"
+        return f"tensor {one_line(name)!r}" if name else "this tensor"
 
     def _called(self) -> str:
         """What stands behind "the leaf" in a sentence: its name, if it has one."""

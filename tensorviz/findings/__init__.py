@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from tensorviz.making import uncollected
-from tensorviz.trace import Source, Trace, TraceNode
+from tensorviz.trace import Source, Trace, TraceNode, one_line
 
 Kind = Literal[
     "nan",
@@ -31,6 +31,8 @@ __all__ = ["Finding", "find"]
 
 _LONGEST = 100
 """Characters of the reason in the one line that a list shows of a finding."""
+_PATH = 400
+"""Characters of a path that is whole, since editors follow it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +51,14 @@ class Finding:
 
     def __str__(self) -> str:
         where = f"\n  at {self.source}" if self.source else ""
-        return f"{self.kind} ({self.phase}, {self.op}): {self.why}{where}\n  {self.remedy}"
+        return f"{self.kind} ({self.phase}, {one_line(self.op)}): {self.why}{where}\n  {self.remedy}"
 
     def __repr__(self) -> str:
         """One line, for a list of findings is often the last value of a cell; ``print`` tells the whole."""
         node = "" if self.node is None else f", node {self.node}"
-        where = f" at {self.source.file}:{self.source.line}" if self.source else ""
+        where = f" at {one_line(self.source.file, _PATH)}:{self.source.line}" if self.source else ""
         why = textwrap.shorten(self.why, _LONGEST, placeholder=" …")
-        return f"<Finding {self.kind} ({self.phase}, {self.op}{node}){where}: {why}>"
+        return f"<Finding {self.kind} ({self.phase}, {one_line(self.op)}{node}){where}: {why}>"
 
 
 def finding(kind: Kind, phase: Phase, node: TraceNode, why: str, remedy: str, source: Source | None = None) -> Finding:

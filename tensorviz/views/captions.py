@@ -19,6 +19,7 @@ from tensorviz.axes import in_words
 from tensorviz.trace import Array, Share, Step, TraceData, TraceNode
 from tensorviz.views import format as fmt
 from tensorviz.views.born import Strange, born_backward, strange
+from tensorviz.views.text import cut, visible
 
 _LONGEST = 28
 """Characters of a source expression that stand for an unnamed node; longer ones give way to the op's name."""
@@ -45,19 +46,19 @@ _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight"
 def title(node: TraceNode) -> str:
     """What a sentence calls a node: its name, a constant's number, the expression that made it, or its op."""
     if node.name:
-        return node.name if len(node.name) <= _NAME else f"{node.name[: _NAME - 1]}…"
+        return cut(node.name, _NAME)
     if node.kind == "constant" and node.value.size == 1:
         return fmt.number(node.value.reshape(()).item())
     if node.source is not None and node.kind == "op":
         expression = node.source.expression
         if 0 < len(expression) <= _LONGEST and "\n" not in expression and not expression.isidentifier():
-            return expression
+            return visible(expression)
     return _gate(node)
 
 
 def _gate(node: TraceNode) -> str:
     """The op in words: ``add`` rather than ``+``, ``sum`` rather than ``Σ``, but ``max`` as it stands in the picture."""
-    return node.label if node.label.isidentifier() and node.label.isascii() else node.op
+    return cut(node.label if node.label.isidentifier() and node.label.isascii() else node.op, _NAME)
 
 
 class Captions:
@@ -285,7 +286,7 @@ def fill(template: str, data: TraceData, step: Step, arrived: int = 0) -> str:
 
 def _pull(node: TraceNode, sent: Sequence[int], titles: Sequence[str]) -> str:
     gate, name = _gate(node), titles[node.id]
-    what = plain(f"{gate} {node.word}" if node.word else gate)
+    what = plain(f"{gate} {cut(node.word, _NAME)}" if node.word else gate)
     start = f"The rule of {{node}} runs: {what}" if name != gate else f"{what[0].upper()}{what[1:]}"
     if not sent:
         return f"{start}; no operand needs a share."

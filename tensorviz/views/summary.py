@@ -13,11 +13,14 @@ from tensorviz.trace import Array, Step, Trace, TraceNode
 from tensorviz.views import format as fmt
 from tensorviz.views.captions import title
 from tensorviz.views.parts import tags
-from tensorviz.views.text import visible
+from tensorviz.views.text import cut
 
 MOST_ENTRIES = 24
 """Entries that are spelled out; larger arrays are given by their norm."""
 
+
+LONGEST = 80
+"""Characters of a name: the id beside it tells two apart that begin alike."""
 
 MOST_ROWS = 10_000
 """Nodes, and steps, that are told; of more the first and the last."""
@@ -32,7 +35,7 @@ def summary(trace: Trace, *, values: bool = True, most: int | None = MOST_ROWS) 
         whole("summary", "most", most, least=2)
     steps = trace.data.steps
     forks = fmt.counted(len(trace.forks), "fork")
-    roots = ", ".join(visible(title(trace.nodes[r])) for r in trace.roots) or "nothing"
+    roots = ", ".join(title(trace.nodes[r]) for r in trace.roots) or "nothing"
     rows = [f"Backward pass of {roots}: {fmt.counted(len(trace.nodes), 'node')}, {fmt.counted(len(steps), 'step')}, {forks}"]
     if not trace.data.complete and steps:
         rows.append("The pass stopped before its end.")
@@ -64,17 +67,17 @@ def _middle(count: int, most: int | None) -> range:
 
 def _who(node: TraceNode) -> str:
     """``3 xpy`` for a named node, ``3 (add)`` for another: a name alone may stand for several."""
-    return f"{node.id} {visible(node.name)}" if node.name else f"{node.id} ({visible(node.op)})"
+    return f"{node.id} {cut(node.name, LONGEST)}" if node.name else f"{node.id} ({cut(node.op, LONGEST)})"
 
 
 def _node(trace: Trace, node: TraceNode, values: bool) -> str:
-    name = visible(node.name) if node.name else "-"
-    made = f"{visible(node.op)}({', '.join(_who(trace.nodes[i]) for i in node.inputs)})" if node.inputs else node.kind
+    name = cut(node.name, LONGEST) if node.name else "-"
+    made = f"{cut(node.op, LONGEST)}({', '.join(_who(trace.nodes[i]) for i in node.inputs)})" if node.inputs else node.kind
     if node.cut is not None:
         made += f" from {_who(trace.nodes[node.cut])}"
     kind = "" if node.requires_grad else ", no gradient"
     shown = f" = {spelled(node.value)}" if values else ""
-    scope = f"  [{visible(node.scope)}]" if node.scope else ""
+    scope = f"  [{cut(node.scope, LONGEST)}]" if node.scope else ""
     return f"{name}: {made}, {fmt.shape(node.shape)} {node.dtype}{kind}{shown}{scope}"
 
 
@@ -83,7 +86,7 @@ def _step(trace: Trace, step: Step, arrived: int, values: bool) -> str:
     if step.kind == "seed":
         return f"seed {_who(node)}" + _number("∂", step.after, values)
     if step.kind == "pull":
-        word = f": {visible(node.op)} {node.word}" if node.word else ""
+        word = f": {cut(node.op, LONGEST)} {cut(node.word, LONGEST)}" if node.word else ""
         return f"pull {_who(node)}{word}"
     if step.kind == "leaf":
         before = "" if step.before is None else f" (held {spelled(step.before)} before)" if values else " (held a gradient before)"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import textwrap
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import tensorviz as tv
+from tensorviz.trace import Trace
 
 GLOBAL = tv.tensor([1.0, 2.0], requires_grad=True)
 _HIDDEN = tv.tensor([1.0, 2.0], requires_grad=True)
@@ -142,6 +144,33 @@ def test_sentences_and_errors_are_short_whatever_the_names_are():
     with pytest.raises(KeyError, match=r"'z+…' is not in the trace\. Names: 'bell \\x07', x+…$") as told:
         trace.node("z" * 50_000)
     assert len(str(told.value)) < 300
+
+
+HOSTILE = "e\x1b[31m\u202e\ud800\x00"
+
+
+@pytest.mark.parametrize("name", [HOSTILE, "L" * 50_000], ids=["obeyed", "long"])
+@pytest.mark.parametrize("from_a_file", [False, True])
+def test_what_a_terminal_prints_of_a_record_is_short_and_holds_nothing_that_it_obeys(name, from_a_file):
+    x = tv.tensor([1.0, np.nan], requires_grad=True, name=name)
+    with tv.scope(name):
+        y = tv.relu(x * x)
+    y.name = f"y{name}"
+    trace = y.sum().backward()
+    if from_a_file:  # where anything may stand in every place for a text
+        made = (replace(n, op=name, word=name, slots=(name,) * len(n.slots), source=replace(n.source, file=name)) for n in trace.nodes)
+        trace = Trace(replace(trace.data, nodes=tuple(n if n.is_leaf else m for n, m in zip(trace.nodes, made, strict=True))))
+
+    def refused():
+        x.data = np.ones(3)
+
+    with pytest.raises(ValueError, match="keeps its shape") as told:
+        refused()
+    texts = [repr(trace), repr(trace.nodes[0]), repr(trace.nodes[-1]), str(trace.nodes[1].source), trace.summary(), str(told.value)]
+    texts += [str(trace.check()), repr(trace.check()), str(trace.compare({name: x.grad})), repr(trace.findings()), *map(str, trace.findings())]
+    texts += [step.caption for step in trace.steps]
+    wrong = [line[:1000] for text in texts for line in text.split("\n") if not line.isprintable() or len(line) >= 1000]
+    assert wrong == []
 
 
 def test_every_target_of_an_assignment_names_its_node():
