@@ -41,6 +41,17 @@ def refuse_assignment(what: str, frame: Any = None) -> None:
         )
 
 
+def refuse_in_rule(t: Any) -> None:
+    """Raise where the user's own backward rule, run on Tensors, makes plain numbers of one: what it returns would look as if it did not depend on it."""
+    rule = local.thread.rule
+    if rule is None or OURS[sys._getframe(2).f_globals.get("__name__")] or not rule[1](t):
+        return
+    raise NoRuleError(
+        f"the backward rule of {rule[0].op.name} runs on Tensors here, for a higher derivative, and makes plain numbers of {t._what()}: "  # type: ignore[union-attr]
+        f"the derivative would lose all that depends on them. Write the rule in operators and NumPy calls on what it is given, or take x.numpy() where values alone are meant"
+    )
+
+
 def refuse(what: str, dtype: Any) -> None:
     """Raise where a Tensor is made an array by an assignment to elements of one, or by NumPy's own Python code: the user never sees that a gradient is lost.
 

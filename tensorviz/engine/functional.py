@@ -109,21 +109,25 @@ class _Run:
     def pull(self, seeds: Sequence[Any], *, recorded: bool) -> list[Any]:
         """One gradient per variable, zeros where nothing depends on it."""
         with enable_grad():
-            found = pull([r._current() for r in self.roots], seeds, self.variables, recorded=recorded)
+            found = pull([r._current() for r in self.roots], seeds, self.variables, recorded=recorded, matters=self.matters)
         return [np.zeros(np.shape(v.value), v.value.dtype) if g is None else g for v, g in zip(self.variables, found, strict=True)]
+
+    def matters(self, value: Any) -> bool:
+        """Whether a derivative around this one, or a later backward, may go through a value."""
+        reached = behind(value)
+        return bool(reached & self.enclosing) or (self.outer and any(n.op is None and n not in self.hidden for n in reached))
 
     def handed_out(self, values: Sequence[Any], like: Sequence[Any]) -> list[Any]:
         """Results in the form of the inputs: Tensors for Tensors, arrays for arrays; a Tensor also where a derivative around this one needs its graph."""
         return [self._hand_out(value, isinstance(x, Tensor)) for value, x in zip(values, like, strict=True)]
 
     def _hand_out(self, value: Any, as_tensor: bool) -> Any:
-        reached = behind(value)
-        if reached & self.enclosing:
+        if behind(value) & self.enclosing:
             return value
         if not as_tensor:
             array = np.array(value)
             return array[()] if array.ndim == 0 else array
-        if self.outer and any(n.op is None and n not in self.hidden for n in reached):
+        if self.matters(value):
             return value
         return handle(leaf(frozen(np.array(value))))
 
@@ -290,7 +294,9 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **kwargs: Any) -> tu
     ]
     # ones, as any cotangent would do: the second pass differentiates what is linear in it
     cotangents = [handle(leaf(frozen(np.ones(y.shape, y.dtype)), requires_grad=True)) for y in run.roots]
+    run.enclosing |= {c._current() for c in cotangents}
     gradients = run.pull(cotangents, recorded=True)
+    run.enclosing -= {c._current() for c in cotangents}
     pairs = [(g._current(), t) for g, t in zip(gradients, directions, strict=True) if isinstance(g, Tensor) and g.requires_grad]
     with enable_grad():
         recorded = run.recorded or any(isinstance(t, Tensor) for t in directions)

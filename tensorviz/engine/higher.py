@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from tensorviz.engine import tensor as tensors
+from tensorviz.engine.graph import local
 from tensorviz.engine.node import Node
 from tensorviz.engine.op import forward_of
 from tensorviz.engine.stale import refuse_stale
@@ -19,10 +20,13 @@ from tensorviz.engine.unbroadcast import can_grow, unbroadcast
 from tensorviz.errors import RuleError
 
 
-def pull(roots: Sequence[Node], seeds: Sequence[Any], variables: Sequence[Node], *, recorded: bool) -> list[Any]:
+def pull(
+    roots: Sequence[Node], seeds: Sequence[Any], variables: Sequence[Node], *, recorded: bool, matters: Callable[[Any], bool] = lambda _: False
+) -> list[Any]:
     """The gradient of every variable (None where no root depends on it), for one seed per root. Nothing is written to ``.grad``.
 
     ``recorded``: rules run on Tensors, so that the gradients are results of recorded ops; otherwise on arrays.
+    ``matters``: whether somebody goes on to differentiate by what a Tensor depends on.
     """
     ops = between(roots, variables)
     if tensors.changes.any:
@@ -33,7 +37,7 @@ def pull(roots: Sequence[Node], seeds: Sequence[Any], variables: Sequence[Node],
         try:
             if paused:
                 gc.disable()
-            totals = _sweep_recorded(ops, given)
+            totals = _sweep_recorded(ops, given, matters)
         finally:
             if paused:
                 gc.enable()
@@ -80,9 +84,10 @@ def behind(value: Any) -> set[Node]:
     return seen
 
 
-def _sweep_recorded(ops: Sequence[Node], given: Sequence[tuple[Node, Any]]) -> dict[Node, Any]:
+def _sweep_recorded(ops: Sequence[Node], given: Sequence[tuple[Node, Any]], matters: Callable[[Any], bool]) -> dict[Node, Any]:
     """What the nodes receive when the rules run on Tensors."""
     totals: dict[Node, Any] = {}
+    thread = local.thread
     for node, seed in given:
         totals[node] = totals[node] + seed if node in totals else seed
     for node in ops:
@@ -91,11 +96,15 @@ def _sweep_recorded(ops: Sequence[Node], given: Sequence[tuple[Node, Any]]) -> d
             continue
         op = node.op
         assert op is not None
+        around = thread.rule
         try:
+            thread.rule = (node, matters) if op.foreign else None
             shares = op.pull_recorded(node, g, _wrap, _extras(node))
         except Exception as error:
             error.add_note(f"raised by the backward rule of {describe(node)}, run on Tensors for a higher derivative")
             raise
+        finally:
+            thread.rule = around
         for slot, (inp, share) in enumerate(zip(node.inputs, shares, strict=True)):
             if share is not None and inp.needs_grad:
                 share = _fit(node, slot, share)

@@ -443,6 +443,7 @@ class Tensor(Node, metaclass=_Made):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         value = self.numpy()
         if self.requires_grad and is_grad_enabled():
+            exits.refuse_in_rule(self)
             exits.refuse(self._what(), dtype)
         if value.size <= exits.LARGEST:
             exits.left(self._current(), is_grad_enabled())
@@ -473,6 +474,7 @@ class Tensor(Node, metaclass=_Made):
     def __float__(self) -> float:
         found = float(self._number("float()"))
         if self.requires_grad and is_grad_enabled():
+            exits.refuse_in_rule(self)
             exits.refuse_assignment(self._what())
         exits.left(self._current(), is_grad_enabled())
         return found

@@ -10,7 +10,7 @@ import pytest
 
 import tensorviz as tv
 from tensorviz.engine.op import REGISTRY
-from tensorviz.errors import OpDefinitionError, RuleError
+from tensorviz.errors import NoRuleError, OpDefinitionError, RuleError
 from tensorviz.ops.custom import CustomOp
 
 
@@ -273,3 +273,38 @@ def test_a_rule_without_a_return_is_asked_for_one():
     op = tv.custom_op("mute", lambda a: a * 2.0, lambda g, a: None)
     with pytest.raises(RuntimeError, match=r"the backward rule of mute returned None, expected a tuple .*; does it lack a return\?"):
         op(leaf([1.0])).sum().backward()
+
+
+def test_a_rule_that_makes_plain_numbers_of_tensors_is_refused_where_a_higher_derivative_would_lose_them():
+    squared = tv.custom_op("squared_apart", lambda a: a * a, lambda g, a: (g * 2 * np.asarray(a),))
+
+    def f(x):
+        return squared(x).sum()
+
+    point = np.array([1.0, 2.0])
+    assert tv.grad(f)(point).tolist() == [2, 4]
+    assert tv.grad(f)(tv.tensor(point)).tolist() == [2, 4]
+    assert tv.jvp(f, (point,), (np.array([1.0, 10.0]),))[1] == 42
+    for call in (
+        lambda: tv.hessian(f)(point),
+        lambda: tv.hvp(f, point, point),
+        lambda: tv.jvp(tv.grad(f), (point,), (point,)),
+        lambda: tv.grad(f)(leaf(point)),
+    ):
+        with pytest.raises(NoRuleError, match=r"the backward rule of squared_apart runs on Tensors here.*x\.numpy\(\)"):
+            call()
+    apart = tv.custom_op("apart", lambda a: a * 2, lambda g, a: (np.array(g) * 2,))
+    with pytest.raises(NoRuleError, match="the backward rule of apart"):
+        tv.jvp(lambda x: apart(x).sum(), (point,), (point,))
+    number = tv.custom_op("number", lambda a: a**3, lambda g, a: (3 * float(a) ** 2 * g,))
+    with pytest.raises(NoRuleError, match="the backward rule of number"):
+        tv.grad(tv.grad(number))(2.0)
+
+
+def test_a_rule_may_look_at_values_for_what_has_no_derivative():
+    kinked = tv.custom_op(
+        "kinked",
+        lambda a: np.where(a > 0, a**2, 0.0),
+        lambda g, a: (np.where(a.numpy() > 0, 2 * a * g, 0.0) if hasattr(a, "numpy") else np.where(a > 0, 2 * a * g, 0.0),),
+    )
+    assert tv.hessian(lambda x: kinked(x).sum())(np.array([1.0, -1.0])).tolist() == [[2, 0], [0, 0]]
