@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import tensorviz as tv
+from tensorviz.views import plots
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -60,6 +61,9 @@ def test_every_call_that_the_text_names_exists():
     named = {(owner, name) for owner, name in re.findall(r"\b(tv|trace)\.(\w+)", README)}
     assert len(named) > 15
     assert [f"{owner}.{name}" for owner, name in sorted(named) if not hasattr(tv if owner == "tv" else tv.Trace, name)] == []
+    drawn = re.findall(r"\bplots\.(\w+)", README)
+    assert len(drawn) == 3
+    assert [name for name in drawn if not hasattr(plots, name)] == []
 
 
 PICTURED = """\

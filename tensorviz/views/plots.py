@@ -86,8 +86,10 @@ def gradient_norms(trace: Trace, ax: Axes | None = None, *, palette: str = "ligh
         if words:
             bold = tokens["err"] if strange[i] else tokens["ink"]
             ground = {"facecolor": tokens["bg"], "edgecolor": "none", "alpha": 0.85, "pad": 1.0}  # the line goes on behind the words
+            up = _roomier_above(shown, i)
+            offset, side = ((0, 9), "bottom") if up else ((0, -9), "top")
             ax.annotate(
-                "\n".join(words), (x[i], shown[i]), (0, 9), textcoords="offset points", ha="center", va="bottom", fontsize=9, color=bold, bbox=ground
+                "\n".join(words), (x[i], shown[i]), offset, textcoords="offset points", ha="center", va=side, fontsize=9, color=bold, bbox=ground
             )
     if (~usable & ~strange).any():
         ax.axhline(floor, color=tokens["hair2"], linewidth=0.8, linestyle=":", zorder=1)
@@ -300,6 +302,13 @@ def _completed(trace: Trace) -> list[int]:
         if step.kind in ("seed", "accumulate"):
             last[step.node] = k
     return [i for i in sorted(last, key=last.__getitem__) if trace.nodes[i].cotangent is not None]
+
+
+def _roomier_above(heights: Array, i: int) -> bool:
+    """Whether the points beside one leave its words more room above it than below, on a log scale."""
+    others = [heights[j] for j in (i - 1, i + 1) if 0 <= j < len(heights)]
+    above, below = ([h for h in others if h > heights[i]], [h for h in others if h < heights[i]])
+    return not above or (bool(below) and min(above) / heights[i] >= heights[i] / max(below))
 
 
 def _marks(node: TraceNode, array: Array, usable: bool) -> list[str]:

@@ -58,6 +58,15 @@ def test_forks_say_how_many_shares_were_added() -> None:
     assert "Σ 2 shares" in written(ax)
 
 
+@pytest.mark.parametrize(("weights", "side"), [([[1.0, 2.0], [1.0, 2.0]], "bottom"), ([[1.0, 2.0], [-1.0, -1.9]], "top")])
+def test_words_stand_above_or_below_their_point_where_the_one_beside_it_is_not(weights: list[list[float]], side: str) -> None:
+    X = tv.tensor(np.ones((2, 2)), requires_grad=True, name="X")
+    b = tv.tensor(np.ones(2), requires_grad=True, name="b")
+    ax = plots.gradient_norms(((X + b) * weights).sum().backward())
+    assert names(ax.xaxis)[-2:] == ["X", "b"]  # the gradient of b is 2.2 or 0.03 times that of X
+    assert [(t.get_text(), t.get_va()) for t in ax.texts] == [("Σ axis 0", side)]
+
+
 def test_zero_and_nan_gradients_are_marked_not_lost() -> None:
     t = circuits.Tape()
     x, y = t.leaf([1.0, 2.0], "x"), t.leaf([np.nan, 2.0], "y")
