@@ -88,4 +88,4 @@ def opening(trace: Trace, options: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     at = [k for k, step in enumerate(trace.data.steps) if step.node == blame and step.kind == "pull"]
     at = at or [k for k, step in enumerate(trace.data.steps) if step.node == blame]
-    return {"step": at[-1], "selected": blame} if at else {}
+    return {"step": at[-1]} if at else {}

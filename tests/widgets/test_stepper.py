@@ -188,7 +188,9 @@ def test_a_stepper_opens_at_the_rule_that_the_check_blames_unless_it_is_told_whe
     x = tv.tensor([1.0, 2.0], requires_grad=True)
     trace = np.sin(wrong(x)).sum().backward()
     stepper = trace.show()
-    assert trace.steps[stepper.step].kind == "pull" and trace.nodes[stepper.selected].op == "opens_here"
+    step = trace.steps[stepper.step]
+    assert step.kind == "pull" and trace.nodes[step.node].op == "opens_here"
+    assert stepper.selected is None  # so that the inspector follows whoever steps on
     assert (trace.show(step=0).step, trace.show(step=0).selected) == (0, None)
     page = trace.to_html()
     assert f'"step": {stepper.step}' in page and '"step": 0' in trace.to_html(step=0)

@@ -299,7 +299,7 @@ describe("the check beside the pass", () => {
     expect(view.element.querySelector('[data-node="2"] .tv-verdict')?.getAttribute("data-sign")).toBe("ok");
     named("Go to the blamed node, (X + b) ** 2")?.click();
     drawn();
-    expect(store.now.selected).toBe(3);
+    expect([store.now.step, store.now.selected]).toEqual([3, null]);
     expect(panel()).toContain("its own rule: mismatch");
     tab("Check");
     expect(panel()).toContain("its own rule, for ");
@@ -329,6 +329,25 @@ describe("the check beside the pass", () => {
     expect(first).toBe("[4]");
   });
 
+  it("lets the inspector follow whoever steps on from the blamed node", () => {
+    open("broadcast", { selected: 0 });
+    view.hear({
+      state: "done",
+      done: 4,
+      total: 4,
+      kind: "mismatch",
+      blame: 3,
+      rows: columns(3, 0, "local", "mismatch"),
+    });
+    drawn();
+    named("Go to the blamed node, (X + b) ** 2")?.click();
+    drawn();
+    expect(panel()).toContain("its own rule: mismatch");
+    named("Next step")?.click();
+    drawn();
+    expect(panel()).not.toContain("its own rule: mismatch");
+  });
+
   it("goes to the blamed node by itself only where nobody has stepped yet", () => {
     const blamed = {
       state: "done",
@@ -344,7 +363,7 @@ describe("the check beside the pass", () => {
     view.destroy();
     open("broadcast");
     view.hear(blamed);
-    expect([store.now.step, store.now.selected]).toEqual([3, 3]);
+    expect([store.now.step, store.now.selected]).toEqual([3, null]);
   });
 });
 

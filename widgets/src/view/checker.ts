@@ -54,8 +54,11 @@ export function checker(context: Context): Pane {
   };
 }
 
-/** Go to where the rule of the blamed node runs, and show that node. */
+/** Go to where the rule of the blamed node runs. */
 export function blame({ rec, steps, store }: Context): void {
   const id = checkOf(rec).blame;
-  if (id >= 0) store.set({ playing: false, step: steps.ruled(id), selected: id });
+  if (id < 0) return;
+  const step = steps.ruled(id);
+  // The inspector is about it there by itself, and follows whoever steps on.
+  store.set({ playing: false, step, selected: steps.activeNode(step) === id ? null : id });
 }
