@@ -11,6 +11,9 @@ it("colours gradients and the numbers that come as shares, and nothing else", ()
   const fork = "x is used 3 times, so its shares add: the second, −0.03576 from sigx, makes ∂x = 1.547.";
   expect(coloured(fork)).toEqual(["−0.03576", "∂x = 1.547"]);
   expect(coloured("h receives its only share, 6.5e−6, from den, so ∂h is complete.")).toEqual(["6.5e−6", "∂h"]);
+  expect(coloured("np.sin(x) is used once, so ∂(np.sin(x)) is complete.")).toEqual(["∂(np.sin(x))"]);
+  const deep = "∂((h.max(axis=1) * w).sum()) = 2.5";
+  expect(coloured(`It receives its only share, 1, from L, so ${deep}.`)).toEqual(["1", deep]);
   expect(coloured("Forward copied b along axis 0, 1, so (2, 3) becomes (3,).")).toEqual([]);
 });
 

@@ -8,7 +8,9 @@ const SUMMED = /summed over ax(?:is|es) (?:\([\d, ]+\)|\d+(?:, \d+)*)/;
 /** What a gate does follows the op's name, which may be such a word itself. */
 const RUNS = /(?<= runs: \w+ )\w+/;
 const GATE = /\b(?:distributes|routes|swaps|repeats|scales|copies|gathers|scatters|selects)\b|(?<=its shares )add/;
-const NUMBER = /∂(?:\([^)]*\)|[^\s,.;:]*)(?: = [−+]?(?:\d[\d.e−]*\d|\d|∞|NaN))?|(?<=, )[−+]?\d[\d.e−]*(?=,? from )/g;
+/** With the brackets of calls, and of calls in their arguments. */
+const NUMBER =
+  /∂(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|[^\s,.;:]*)(?: = [−+]?(?:\d[\d.e−]*\d|\d|∞|NaN))?|(?<=, )[−+]?\d[\d.e−]*(?=,? from )/g;
 
 const ONE_LINE = 100; // characters of the large type on 1,240 px
 
