@@ -112,3 +112,19 @@ def test_a_stepper_inside_a_box_is_an_ordinary_widget_and_leaks_no_shortcut(one_
     wait_until(lambda: book.python("print(stepper.step)") == "2", "the kernel's step")
     book.python("stepper.step = 5")
     at(stepper, 5)
+
+
+def test_the_colours_are_those_of_the_notebook_in_frame_and_widget_and_a_forced_theme_stays(open_notebook):
+    code = "import tensorviz as tv\nx = tv.tensor([1.0, 2.0], requires_grad=True)\ntrace = (x * x).sum().backward()\n"
+    book = open_notebook([code + "trace", "import ipywidgets\nipywidgets.VBox([trace.show()])", "trace.show(theme='light')"], height=2600)
+    book.run_all()
+    name = "Backward pass debugger"
+    frame, widget, forced = book.debugger(cell=0), book.output(1).get_by_role("region", name=name), book.debugger(cell=2)
+    for stepper in (frame, widget, forced):
+        expect(stepper).to_have_attribute("data-scheme", "light")
+    book.command("apputils:change-theme", theme="JupyterLab Dark")
+    for stepper in (frame, widget):
+        expect(stepper).to_have_attribute("data-scheme", "dark")
+        expect(stepper).to_have_css("background-color", "rgb(33, 33, 33)")  # the notebook's own
+    expect(forced).to_have_attribute("data-scheme", "light")
+    expect(forced).to_have_css("background-color", "rgb(255, 255, 255)")

@@ -106,6 +106,13 @@ def test_the_timeline_is_clicked_for_steps_marks_and_breakpoints(show):
     at(stepper, next(k for k, s in enumerate(trace.steps) if s.node == trace.node(2).id))
 
 
+def test_a_count_reads_the_same_on_the_timeline_and_on_the_wire(show):
+    x = tv.tensor(np.arange(1600.0).reshape(40, 40) - 100, requires_grad=True)
+    stepper = show(tv.relu(x).sum().backward())
+    expect(stepper.locator(".tv-flag[data-kind=route] text")).to_have_text("route 1,499 of 1,600")
+    expect(stepper.locator(".tv-graph [data-badge] text", has_text="of 1,600")).to_have_text("1,499 of 1,600")
+
+
 def test_a_long_pass_shows_its_scopes_and_a_click_on_one_leads_there(show):
     trace = net(30)
     stepper = show(trace)

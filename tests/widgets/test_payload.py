@@ -87,9 +87,17 @@ def test_float16_and_longdouble_arrive_as_what_a_browser_can_view():
         assert got.tolist() == [0.5, 1.5]
 
 
-def test_the_whole_state_of_two_thousand_nodes_stays_under_a_megabyte():
-    rng = np.random.default_rng(0)
-    assert len(payload.build(chain(2_000, rng.normal(size=(16, 16))))) < 900_000
+def test_the_whole_state_of_two_thousand_nodes_stays_under_a_megabyte_with_the_bundle_and_as_an_output():
+    draw = np.random.default_rng(0)
+    h = tv.tensor(draw.normal(size=(8, 16)), requires_grad=True)
+    for i in range(500):
+        with tv.scope(f"block{i // 20}"):
+            h = np.tanh(h @ tv.tensor(draw.normal(size=(16, 16)) / 4, requires_grad=True) + h)
+    trace = (h**2).mean().backward()
+    assert len(trace.nodes) >= 2_000 and len(trace.steps) > 2_000
+    stepper = trace.show()
+    assert sum(len(part) for part in stepper.get_state().values() if isinstance(part, (str, bytes))) < 1_000_000
+    assert len(stepper._repr_mimebundle_()[0]["text/html"]) < 1_000_000
 
 
 def test_the_entry_furthest_from_zero_stands_for_its_block():

@@ -1,6 +1,6 @@
 /** What has happened after step k: the twin of `views/state.py`, precomputed so that a look-up costs nothing. Knows no DOM. */
 import { checkOf, type Row } from "./check";
-import { axes } from "./format";
+import { axes, count } from "./format";
 import type { Granularity } from "./state";
 import type { ArrayView, NodeEntry, Recording } from "./wire";
 
@@ -147,7 +147,7 @@ export class Steps {
     } else {
       if (entry && entry.shares.length > 1) add("fork", `Σ ${shortTitle(rec, node)} ${arrived}/${entry.shares.length}`);
       const route = rec.array(rec.share.route[share]);
-      if (route) add("route", `route ${route.size - route.stats.zeros} of ${route.size}`);
+      if (route) add("route", `route ${count(route.size - route.stats.zeros)} of ${count(route.size)}`);
     }
     const sent = special(rec, share, kind === "unbroadcast" ? "local" : "value");
     if (!sent) return;
