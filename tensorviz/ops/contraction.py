@@ -70,7 +70,8 @@ class MatMul(Op):
                 return a.T @ g
             if a.ndim > 2 and g.size > _LARGE:
                 # one product over all rows of the stack: what would be summed over the leading axes is never made
-                return _product(a.reshape((-1, b_shape[0])).T, g.reshape((-1, b_shape[1])))
+                rows = g.size // b_shape[1]  # not -1, as there may be no columns of a
+                return _product(a.reshape((rows, b_shape[0])).T, g.reshape((rows, b_shape[1])))
         if a.ndim > 1 and len(b_shape) > 1:
             return _flipped(a) @ g
         if len(b_shape) == 1:

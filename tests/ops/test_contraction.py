@@ -242,3 +242,11 @@ def test_einsum_refuses_what_a_record_cannot_hold():
     with pytest.raises(DTypeError, match="dtype="):
         np.einsum("i->", leaf(2), dtype=np.float32)
     assert np.einsum("ij,jk,kl->il", leaf(2, 2), leaf(2, 2), leaf(2, 2), optimize=True).shape == (2, 2)
+
+
+def test_a_large_stack_of_matrices_without_columns_has_a_product_of_zeros_and_empty_gradients():
+    a, b = tv.tensor(np.zeros((64, 32, 0)), requires_grad=True), tv.tensor(np.zeros((0, 24)), requires_grad=True)
+    y = a @ b
+    y.backward(np.ones(y.shape))
+    assert not y.numpy().any()
+    assert (y.shape, a.grad.shape, b.grad.shape) == ((64, 32, 24), (64, 32, 0), (0, 24))
