@@ -134,10 +134,12 @@ def relay() -> Any:
 
 
 def _on_message(message: Mapping[str, Any]) -> None:
-    channel = _channels.get(str(message.get("id")))
+    kind, name = message.get("type"), str(message.get("id"))
+    channel = _channels.get(name)
     if channel is None or channel.trace is None:
-        return  # another kernel's frame, or a trace that is gone
-    kind = message.get("type")
+        if kind != "hello":  # said by every frame, also by those of another kernel; all else is meant for this one, where the trace was
+            _relay.send({"type": "gone", "id": name})
+        return
     if kind == "hello":
         _relay.send({"type": "mine", "id": channel.id, "state": channel.state})
         checking.feed(channel.trace).follow(channel.id, channel.tell_check, channel.shipped)

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 import tensorviz as tv
-from browser.book import Book
+from browser.book import Book, wait_until
 
 CELL = """\
 import numpy as np, tensorviz as tv
@@ -109,6 +109,7 @@ def test_a_field_in_which_somebody_writes_gives_way_to_a_step_and_outlives_the_k
 
     select(stepper, "leaf b (3,)")
     write()
+    wait_until(lambda: book.python("print(stepper.step)") == "10", "the kernel's step")
     book.python("stepper.step = 3")
     expect(stepper.get_by_role("status")).to_contain_text("Step 4 of")
     expect(field).to_have_count(0)
@@ -134,7 +135,9 @@ def test_what_cannot_be_changed_says_why_and_without_a_kernel_nothing_can(one_no
     select(stepper, "leaf b (3,)")
     change(stepper, "b[0]", "many")
     expect(stepper.get_by_text("many is no number.")).to_be_visible()
-    stepper.page.keyboard.press("Escape")
+    stepper.get_by_role("textbox", name="New value of b[0]").fill("0.5")  # as it was
+    stepper.page.keyboard.press("Enter")
+    expect(stepper.get_by_text("many is no number.")).to_have_count(0)
     change(stepper, "b[0]", "nan")
     expect(entry(stepper, "∂b[0]")).to_have_accessible_name("∂b[0] is NaN")
     expect(stepper.get_by_role("tab", name="Findings")).to_have_attribute("data-level", "err")
@@ -145,6 +148,31 @@ def test_what_cannot_be_changed_says_why_and_without_a_kernel_nothing_can(one_no
     expect(stepper.get_by_text("Numbers can be changed while a kernel is there: run the cell again.")).to_be_visible()
     stepper.get_by_role("button", name="Back to the recorded run").click()
     expect(entry(stepper, "∂b[0]")).to_have_accessible_name("∂b[0] is 12")
+
+
+def test_where_the_kernel_has_let_go_of_a_trace_the_next_wish_says_so_and_another_stepper_stays_live(one_notebook):
+    two = """\
+import gc, tensorviz as tv
+from tensorviz.widgets import output
+def one():
+    x = tv.tensor([1.0, 2.0], requires_grad=True, name="x")
+    return (x * x).sum().backward()
+first, second = one(), one()
+display(first, second)"""
+    book = one_notebook([two])
+    book.run_all()
+    let_go, kept = book.debugger(0), book.debugger(1)
+    for stepper in (let_go, kept):
+        expect(stepper.locator(".tv-link")).to_have_text("live")
+        stepper.get_by_role("button", name="Last step").click()
+        select(stepper, "leaf x (2,)")
+    book.python("output.let_go(first); del first; gc.collect()")
+    for stepper in (let_go, kept):
+        change(stepper, "x[0]", "5")
+    expect(let_go.get_by_text("No kernel holds this trace: run the cell again.")).to_be_visible()
+    expect(let_go.locator(".tv-link")).to_have_text("offline")
+    expect(kept.get_by_role("group", name="Changes")).to_contain_text("x[0]: 1 → 5")
+    expect(kept.locator(".tv-link")).to_have_text("live")
 
 
 def test_on_a_page_of_its_own_entries_can_be_read_and_not_changed(open_page, tmp_path):

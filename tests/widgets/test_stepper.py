@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -216,3 +217,11 @@ def test_in_a_kernel_the_latest_outputs_keep_their_traces_and_older_ones_let_go(
     Stepper(refs[-1]()).close()
     gc.collect()
     assert refs[-1]() is None
+
+
+def test_a_page_that_asks_for_a_trace_that_is_gone_is_told_so_and_a_frame_of_another_kernel_hears_nothing(monkeypatch):
+    heard = []
+    monkeypatch.setattr(output, "_relay", SimpleNamespace(send=heard.append))
+    for kind in ("state", "wish", "check", "hello"):
+        output._on_message({"type": kind, "id": "nobody"})
+    assert heard == [{"type": "gone", "id": "nobody"}] * 3

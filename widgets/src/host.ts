@@ -9,7 +9,7 @@ interface HostModel {
   on(name: string, callback: (message: KernelMessage, buffers?: DataView[]) => void): void;
 }
 interface KernelMessage {
-  readonly type: "mine" | "ack" | "state" | "check" | "answer";
+  readonly type: "mine" | "gone" | "ack" | "state" | "check" | "answer";
   readonly id: string;
   readonly state: Record<string, unknown>;
   readonly page?: string;
@@ -129,6 +129,7 @@ function host(): Host {
       model.on("msg:custom", (message, [part] = []) => {
         const { type, id, state } = message;
         if (type === "mine") join(id, model);
+        if (type === "gone") join(id, null);
         if (type === "ack") {
           const next = answered(id);
           all(id, { type: "link", link: "live" });

@@ -178,6 +178,7 @@ export function edit(context: Context, td: HTMLElement | null, pick: Pick | null
       return;
     }
     close(true);
+    if (event.key === "Enter") say(context, "");
     if (event.key === "Enter" && wanted !== null && !Object.is(wanted, before)) {
       td.setAttribute("aria-busy", "true");
       void change(context, pick, before, wanted).then((error) => {
