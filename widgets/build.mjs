@@ -57,7 +57,7 @@ async function shorter(name, text) {
 
 /** Properties of our own, which no message carries and no browser has: the minifier gives them short names. */
 const OURS =
-  /^(activeEdge|activeNode|byHand|byOp|chains|computes|crowded|doubles|edges|focusNode|kinds|markChecks|parked|retint|ruleOf|shareAt|stamp|stepAfter|stepBefore|stepNode|stepShare|stopAt|strands|takers|tidy|totals|tvGiven|wanted|wasDragged)$/;
+  /^(about|activeEdge|activeNode|breaks|byHand|byOp|centre|chains|clamp|computes|core|crowded|doubles|edges|exchange|focusNode|focusSearch|groups|kinds|markChecks|norms|owner|parked|pieces|possible|prepare|retint|ruleOf|ruled|session|shareAt|signs|single|stamp|stepAfter|stepBefore|stepNode|stepShare|stopAt|store|strands|takers|tidy|totals|touching|tvGiven|wanted|warned|wasDragged|within)$/;
 
 /** The minifier leaves the spaces of custom properties, of which a sheet of tokens is full. */
 const closer = (_, text) => text.replace(/(--tv-[a-z0-9]+:|[,(]) | (?=[)}])/g, "$1");

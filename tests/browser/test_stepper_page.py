@@ -169,6 +169,46 @@ def test_at_an_unbroadcast_the_axes_are_named_and_the_sum_is_spelled_out(show):
     expect(stepper.locator("[data-node][data-active]")).to_have_attribute("data-node", "1")
 
 
+@pytest.mark.parametrize(
+    ("operand", "strips", "axes", "fates"),
+    [
+        ((1, 4), 4, ["axes 0, 1"], ["axis 0 is dropped", "axis 1 is kept as size 1"]),
+        ((4,), 4, ["axes 0, 1"], ["axes 0, 1 are dropped"]),
+        ((2, 3, 1), 6, ["axis 2"], ["axis 2 is kept as size 1"]),
+        ((), 1, ["axes 0, 1", "axis 2"], ["axes 0, 1, 2 are dropped"]),
+    ],
+)
+def test_sums_over_axes_of_a_cube_are_strips_where_they_run_together(show, operand, strips, axes, fates):
+    x = tv.tensor(np.ones(operand), requires_grad=True, name="x")
+    trace = (x * np.arange(24.0).reshape(2, 3, 4)).sum().backward()
+    picture = show(trace, step=step_of(trace, "unbroadcast", "x")).get_by_role("img", name=re.compile("^local share"))
+    expect(picture.locator(".tv-strip")).to_have_count(strips)
+    expect(picture.locator(".tv-axis-name")).to_have_text(axes)
+    expect(picture.locator(".tv-fate")).to_have_text(fates)
+
+
+@pytest.mark.parametrize(
+    ("shape", "operand"), [((2, 3), (3,)), ((2, 3), (2, 1)), ((2, 5), (5,)), ((2, 5), (2, 1)), ((2, 3, 4), (1, 4)), ((6, 5), (1, 5))]
+)
+@pytest.mark.parametrize("number", [1.0, -1.2345e-7])
+def test_a_sum_is_never_drawn_so_small_that_it_cannot_be_read(show, shape, operand, number):
+    x = tv.tensor(np.ones(operand), requires_grad=True, name="x")
+    trace = (x * np.full(shape, number)).sum().backward()
+    panel = show(trace, step=step_of(trace, "unbroadcast", "x")).get_by_role("tabpanel")
+    picture, table = panel.locator(".tv-strips"), panel.get_by_role("table", name=f"local share {shape}")
+    expect(picture.or_(table).first).to_be_visible()
+    if picture.count():  # 13 px at its own size
+        assert picture.evaluate("e => 13 * e.clientWidth / e.viewBox.baseVal.width") >= 12
+
+
+def test_a_cube_whose_axes_are_summed_apart_is_shown_as_it_is(show):
+    x = tv.tensor(np.ones((3, 1)), requires_grad=True, name="x")
+    trace = (x * np.arange(24.0).reshape(2, 3, 4)).sum().backward()
+    panel = show(trace, step=step_of(trace, "unbroadcast", "x")).get_by_role("tabpanel")
+    expect(panel.locator(".tv-strips")).to_have_count(0)
+    expect(panel.get_by_role("table", name="local share (2, 3, 4)")).to_be_visible()
+
+
 def test_at_a_fork_the_ledger_holds_each_share_and_the_running_sum(show):
     trace = shared()
     stepper = show(trace, step=step_of(trace, "accumulate", "x", 2))

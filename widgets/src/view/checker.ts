@@ -39,7 +39,7 @@ export function checker(context: Context): Pane {
       attribute(act, "aria-label", running ? "Cancel the check" : "Check the gradients");
       act.title = running
         ? `${count(done)} of ${count(total)} nodes are checked. Click to stop; what was found stays`
-        : "Compare every gradient with finite differences, in the background";
+        : "Compare every gradient with finite differences";
       said.textContent = running ? `${count(done)} / ${count(total)}` : `${sign}Check`;
       stop.toggleAttribute("hidden", !running);
       bar.hidden = !running;

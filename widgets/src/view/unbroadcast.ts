@@ -8,6 +8,7 @@ import { pieces } from "./formula";
 import { fits, grid, array as shown } from "./cells";
 
 const [CELL, HEIGHT, GAP] = [56, 34, 6];
+const ROOM = 446; // px that the pane shows hardly smaller
 
 /** The picture for one summed share; text for what is too large to draw. */
 export function unbroadcast(rec: Recording, share: number): Virtual {
@@ -18,7 +19,7 @@ export function unbroadcast(rec: Recording, share: number): Virtual {
   const name = shortTitle(rec, target, 20);
   if (!local || !value) return h("div");
   const words = `local share ${shape(local.shape)}, summed over ${axes(summed)}, becomes the share ${shape(value.shape)} for ${name}`;
-  const drawn = local.shape.length <= 2 && fits(local) && grid(local.shape)[1] <= 5 && grid(local.shape)[0] <= 6;
+  const drawn = together(local.shape, summed) && fits(local) && grid(local.shape)[1] <= 5 && grid(local.shape)[0] <= 6;
   return h(
     "div",
     {},
@@ -28,17 +29,21 @@ export function unbroadcast(rec: Recording, share: number): Virtual {
       h("mark", {}, `summed over ${axes(summed)}`),
       `: ${shape(local.shape)} becomes ${shape(value.shape)}`,
     ),
-    drawn
-      ? strips(rec, share, words)
-      : h(
-          "div",
-          { class: "tv-before-after" },
-          shown(rec, "gradient", local, "local share"),
-          h("span", { class: "tv-sum" }, "Σ ↓"),
-          shown(rec, "gradient", value, `share for ${name}`),
-        ),
+    (drawn && strips(rec, share, words)) ||
+      h(
+        "div",
+        { class: "tv-before-after" },
+        shown(rec, "gradient", local, "local share"),
+        h("span", { class: "tv-sum" }, "Σ ↓"),
+        shown(rec, "gradient", value, `share for ${name}`),
+      ),
     ruler(rec, share),
   );
+}
+
+/** Whether all axes that run down the table are summed, or none: then each sum is a strip of it. */
+function together(shape: readonly number[], summed: readonly number[]): boolean {
+  return new Set(shape.slice(0, -1).flatMap((n, axis) => (n === 1 ? [] : summed.includes(axis)))).size < 2;
 }
 
 /** The flat position of the entry that the formula spells out. */
@@ -47,15 +52,18 @@ function spelledOut(rec: Recording, share: number, shape: readonly number[]): nu
   return shape.reduce((flat, n, i) => flat * n + (at[i] ?? 0), 0);
 }
 
-function strips(rec: Recording, share: number, words: string): Virtual {
+/** None where the numbers are too long for the pane. */
+function strips(rec: Recording, share: number, words: string): Virtual | null {
   const local = rec.array(rec.share.local[share]);
   const value = rec.array(rec.share.value[share]);
-  if (!local?.data || !value?.data) return s("svg");
+  if (!local?.data || !value?.data) return null;
   const summed = rec.axes(share);
   const [rows, columns] = grid(local.shape);
   // Axes of the table as drawn: a vector has its only axis to the right.
-  const down = local.shape.length === 2 && summed.includes(0);
-  const across = summed.includes(local.shape.length - 1) && local.shape.length > 0;
+  const last = local.shape.length - 1;
+  const leading = summed.filter((axis) => axis < last);
+  const down = leading.length > 0;
+  const across = summed.includes(last);
   const [before, after] = [cells(local.data), cells(value.data)];
   const wide = Math.max(CELL, Math.max(...before.map((w) => w.length)) * 9.7 + 14);
   const wideAfter = Math.max(CELL, Math.max(...after.map((w) => w.length)) * 9.7 + 14);
@@ -97,6 +105,7 @@ function strips(rec: Recording, share: number, words: string): Virtual {
       }),
     );
   const [fullWidth, fullHeight] = [columns * (wide + GAP) - GAP, rows * (HEIGHT + GAP) - GAP];
+  if (x0 + fullWidth > ROOM) return null;
   if (down && across) strip(px(0), py(0), fullWidth, fullHeight, true);
   else {
     // Last, so that its outline lies above those of its neighbours.
@@ -116,7 +125,7 @@ function strips(rec: Recording, share: number, words: string): Virtual {
           transform: `translate(${x0 - 22},${y0 + fullHeight / 2}) rotate(-90)`,
           "text-anchor": "middle",
         },
-        "axis 0",
+        axes(leading),
       ),
     );
   }
@@ -124,11 +133,7 @@ function strips(rec: Recording, share: number, words: string): Virtual {
     const y = y0 - 12;
     parts.push(
       s("path", { class: "tv-axis", d: `M${x0 - 2},${y}H${x0 + fullWidth}m-6,-5l8,5l-8,5` }),
-      s(
-        "text",
-        { class: "tv-axis-name", x: x0 + fullWidth / 2, y: y - 6, "text-anchor": "middle" },
-        `axis ${local.shape.length - 1}`,
-      ),
+      s("text", { class: "tv-axis-name", x: x0 + fullWidth / 2, y: y - 6, "text-anchor": "middle" }, axes([last])),
     );
   }
   parts.push(
@@ -143,14 +148,20 @@ function strips(rec: Recording, share: number, words: string): Virtual {
   const [rowsAfter, columnsAfter] = grid(value.shape);
   const afterWidth = columnsAfter * (wideAfter + 2) - 2;
   const afterHeight = rowsAfter * (HEIGHT + 2) - 2;
-  const middle = y0 + fullHeight / 2;
   const kept = value.shape.length === local.shape.length;
   const arrow = Math.max(x0 + fullWidth, x0 + 124) + 8;
-  const x2 = arrow + (kept && down ? 56 : 42);
-  const y2 = middle - afterHeight / 2;
+  const beside = arrow + (kept && down ? 56 : 42);
+  // Where both have no room side by side the share stands below: nothing is drawn smaller.
+  const below = beside + Math.max(afterWidth, 128) > ROOM;
+  const [from, middle] = below ? [x0 + fullWidth / 2, y0 + fullHeight + 10] : [arrow, y0 + fullHeight / 2];
+  const [x2, y2] = below ? [x0, middle + 60] : [beside, middle - afterHeight / 2];
   parts.push(
-    s("path", { class: "tv-arrow", d: `M${arrow},${middle}h28m-7,-6l8,6l-8,6` }),
-    s("text", { class: "tv-sigma", x: arrow + 13, y: middle - 9, "text-anchor": "middle" }, "Σ"),
+    s("path", {
+      class: "tv-arrow",
+      d: "M0,0h28m-7,-6l8,6l-8,6",
+      transform: `translate(${from},${middle}) rotate(${below ? 90 : 0})`,
+    }),
+    s("text", { class: "tv-sigma", x: from + 9, y: below ? middle + 20 : middle - 9 }, "Σ"),
     s("text", { class: "tv-part", x: x2, y: y2 - 12 }, "share"),
     s(
       "text",
@@ -173,13 +184,22 @@ function strips(rec: Recording, share: number, words: string): Virtual {
       s("path", { class: "tv-axis", d: `M${x2 - 5},${y2 - 3}h-5v${afterHeight + 6}h5` }),
       s("text", { class: "tv-axis-name", x: x2 - 14, y: y2 + afterHeight / 2 + 5, "text-anchor": "end" }, "1"),
     );
+  const added = local.shape.length - value.shape.length;
   const gone = summed.filter((axis) => !wrongly(axis, local.shape, value.shape));
-  const fate = gone.length
-    ? `${axes(gone)} ${gone.length === 1 ? "is" : "are"} ${kept ? "kept as size 1" : "dropped"}`
-    : "";
-  parts.push(s("text", { class: "tv-fate", x: x2, y: y2 + afterHeight + 18 }, fate));
-  const w = Math.max(x2 + afterWidth, x2 + 128) + 6;
-  const hh = Math.max(y0 + fullHeight + 8, y2 + afterHeight + 26);
+  const fates = [
+    [gone.filter((axis) => axis < added), "dropped"],
+    [gone.filter((axis) => axis >= added), "kept as size 1"],
+  ] as const;
+  let low = y2 + afterHeight + 18;
+  for (const [which, fate] of fates) {
+    if (!which.length) continue;
+    parts.push(
+      s("text", { class: "tv-fate", x: x2, y: low }, `${axes(which)} ${which.length === 1 ? "is" : "are"} ${fate}`),
+    );
+    low += 16;
+  }
+  const w = Math.max(x0 + fullWidth, x2 + afterWidth, x2 + 128) + 6;
+  const hh = Math.max(y0 + fullHeight + 8, low - 8);
   return s(
     "svg",
     {
