@@ -640,6 +640,10 @@ def tensor(data: Any, *, dtype: npt.DTypeLike | None = None, requires_grad: bool
     _check_flag("requires_grad", requires_grad)
     if isinstance(data, Tensor):
         data = data.numpy()
+    if isinstance(data, np.ndarray) and type(data) is not np.ndarray and np.ma.is_masked(data):
+        raise DTypeError(
+            "tensor(): the data is a masked array with masked elements, whose mask would be lost; give data.filled(...) or data.compressed()"
+        )
     try:
         array = np.array(data, dtype=dtype)
     except (ValueError, TypeError, OverflowError) as error:

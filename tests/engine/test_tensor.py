@@ -151,3 +151,10 @@ def test_a_detached_tensor_shares_no_gradient():
     x = tv.tensor([1.0, 2.0], requires_grad=True)
     (x * x.detach()).sum().backward()
     assert x.grad.tolist() == [1, 2]
+
+
+def test_a_mask_is_not_lost_on_the_way_into_a_tensor():
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    with pytest.raises(DTypeError, match=r"mask would be lost; give data\.filled"):
+        tv.tensor(masked)
+    assert tv.tensor(np.ma.array([1.0, 2.0])).tolist() == [1.0, 2.0]
