@@ -136,7 +136,7 @@ def dtype_of(where: str, value: Any) -> np.dtype[Any]:
     """``value`` as a dtype."""
     try:
         found: np.dtype[Any] = np.dtype(value)
-    except TypeError:
+    except (TypeError, ValueError):
         raise DTypeError(f"{where}: {shown(value)} is no dtype") from None
     return found
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import shown
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, apply, attach, expose, frame
 from tensorviz.errors import DTypeError, ShapeError
 from tensorviz.ops.operands import as_array, index
@@ -175,7 +176,13 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     a, b = _array(a), _array(b)
     if not isinstance(axes, (list, tuple, np.ndarray)):
         n = index("axes", axes)
+        if not 0 <= n <= min(a.ndim, b.ndim):
+            raise ShapeError(
+                f"tensordot: axes counts those of shape {a.shape} and {b.shape} that are summed over, and they have not so many; got {shown(axes)}"
+            )
         pairs: Any = (range(a.ndim - n, a.ndim), range(n))
+    elif len(axes) != 2:
+        raise ShapeError(f"tensordot: axes is a number, or the axes of a and those of b, such as ([0], [1]); got {shown(axes)}")
     else:
         pairs = axes
     of_a, of_b = (tuple([index("an axis", i) for i in (p if isinstance(p, (list, tuple, range, np.ndarray)) else (p,))]) for p in pairs)
@@ -350,6 +357,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     a, b = _array(a), _array(b)
     if axis is not None:
         axisa = axisb = axisc = axis
+    axisa, axisb, axisc = index("axisa", axisa), index("axisb", axisb), index("axisc", axisc)
     for x, i in ((a, axisa), (b, axisb)):
         if not -x.ndim <= i < x.ndim or x.shape[i] != 3:
             raise ShapeError(f"cross: operands of shape {a.shape} and {b.shape} need three components along the axes {axisa} and {axisb}")

@@ -13,7 +13,7 @@ from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import unbroadcast
 from tensorviz.errors import AxisError, DTypeError, IndexingError, ShapeError
 from tensorviz.ops.keys import INDEX_SLOTS, chosen, fill, parse, repeats
-from tensorviz.ops.operands import as_array
+from tensorviz.ops.operands import as_array, index
 from tensorviz.ops.samples import Examples
 
 __all__ = ["embedding", "take"]
@@ -240,6 +240,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     a = as_array(a)
     if axis is None:
         a, axis = np.ravel(a), 0
+    axis = index("axis", axis)
     if not -a.ndim <= axis < a.ndim:
         raise AxisError(f"take: axis {axis} is not there in shape {a.shape}")
     axis %= a.ndim

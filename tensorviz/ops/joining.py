@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import dtype_of
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, apply, expose
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import AxisError, DTypeError, ShapeError
@@ -118,6 +119,7 @@ def _no_out(what: str, out: Any) -> None:
 
 
 def _cast(result: Any, dtype: Any, casting: str) -> Any:
+    dtype = None if dtype is None else dtype_of(asked(), dtype)
     if dtype is None or result.dtype == dtype:
         return result
     if not np.can_cast(result.dtype, dtype, casting):  # type: ignore[arg-type]

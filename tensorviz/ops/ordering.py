@@ -13,7 +13,7 @@ from tensorviz.ops.axes import plain
 from tensorviz.ops.indexing import index_add
 from tensorviz.ops.keys import chosen
 from tensorviz.ops.movement import transpose
-from tensorviz.ops.operands import as_array, index
+from tensorviz.ops.operands import as_array, index, refusing
 from tensorviz.ops.samples import Examples, distinct
 
 __all__ = ["argsort", "flip", "fliplr", "flipud", "partition", "roll", "rot90", "sort", "take_along_axis"]
@@ -81,7 +81,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     [[2.0, 4.0], [1.0, 3.0]]
     """
     m = as_array(m)
-    given = tuple([index("an axis", i) for i in axes])
+    given = tuple([index("an axis", i) for i in refusing(tuple, "axes must be two whole numbers", axes)])
     if len(given) != 2 or any(not -m.ndim <= i < m.ndim for i in given) or given[0] % m.ndim == given[1] % m.ndim:
         raise AxisError(f"rot90 takes two different axes of shape {m.shape}, got {given}")
     first, second = (i % m.ndim for i in given)

@@ -252,6 +252,13 @@ def test_an_axis_of_a_wrong_type_or_out_of_range_is_refused_by_the_name_of_the_f
         (lambda: x().astype("bad"), DTypeError, "astype: 'bad' is no dtype"),
         (lambda: x().astype(complex), DTypeError, "astype: complex numbers have no gradient here"),
         (lambda: tv.linspace(0.0, 1.0, "a"), DTypeError, "linspace: num must be a whole number, got 'a'"),  # type: ignore[arg-type]
+        (lambda: x().astype(np), DTypeError, "astype: a module is no dtype"),
+        (lambda: tv.take(x(), [0], axis="a"), DTypeError, "take: axis must be a whole number, got 'a'"),  # type: ignore[arg-type]
+        (lambda: tv.cross(x(), x(), axis="a"), DTypeError, "cross: axisa must be a whole number, got 'a'"),  # type: ignore[arg-type]
+        (lambda: tv.rot90(x(), axes=3), DTypeError, "rot90: axes must be two whole numbers, got 3"),
+        (lambda: tv.tensordot(x(), x(), 10**9), ShapeError, "tensordot: axes counts those of shape .*have not so many; got 1000000000"),
+        (lambda: tv.tensordot(x(), x(), []), ShapeError, r"tensordot: axes is a number, or the axes of a and those of b.*got \[\]"),
+        (lambda: tv.concatenate([x()], dtype="bad"), DTypeError, "concatenate: 'bad' is no dtype"),
         (lambda: np.linalg.eigh(x([[1.0]]), "X"), OptionError, "eigh: UPLO must be one of 'L', 'U', got 'X'"),  # type: ignore[arg-type, call-overload]
     ]
 )
