@@ -11,7 +11,7 @@ import numpy as np
 from tensorviz.engine.graph import frozen
 from tensorviz.engine.mode import enable_grad, is_grad_enabled, no_grad
 from tensorviz.engine.node import UNSETTLED, Node, is_tensor
-from tensorviz.engine.own import FIRST_LOOK
+from tensorviz.engine.own import FIRST_LOOK, Own
 from tensorviz.engine.run import apply
 from tensorviz.errors import InPlaceError
 
@@ -60,35 +60,40 @@ def quick_view(call: Call, user: Any, a: Any, given: tuple[Any, ...], put: Put |
     made = call.run(user, a, *given)
     if not is_tensor(a):
         return made
-    return _remembered(made, a, call.op, made.params if made.plan is not None else dict(zip(call.names, given, strict=True)), put, True)
+    return _remembered(made, a, call.op, dict(zip(call.names, given, strict=True)) if made.plan is None else made.params, put, True)
 
 
 def _remembered(made: Tensor, a: Tensor, op: Op, params: dict[str, Any], put: Put | None, zero_d: bool) -> Tensor:
     value, own = made.value, a.own
     kept = a.value if own is None or own.now is None else a._current().value
-    if (
-        value is kept  # some return their operand where there is nothing to do
-        or (value.base is not None and (value.base is kept or value.base is kept.base))
-        if type(value) is np.ndarray and type(kept) is np.ndarray
-        else (zero_d or type(value) is np.ndarray) and (type(kept) is np.ndarray or _is_array(a))  # of a single element nothing needs to be copied
-    ):
-        found = View()
-        found.base = a
-        found.op = op
-        found.params = params
-        found.put = put
-        found.stale = False
-        found.before = None
-        made._more().view = found
-        own = own or a._more()
-        ref = weakref.ref(made)
-        if own.views is None:
-            own.views = [ref]
-        else:
-            if len(own.views) >= own.limit:
-                own.views = [v for v in own.views if v() is not None]
-                own.limit = max(FIRST_LOOK, 2 * len(own.views))
-            own.views.append(ref)
+    if type(value) is np.ndarray and type(kept) is np.ndarray:
+        base = value.base
+        if base is None or (base is not kept and base is not kept.base):
+            if value is not kept:  # some return their operand where there is nothing to do
+                return made
+    elif not (zero_d or type(value) is np.ndarray) or not (
+        type(kept) is np.ndarray or _is_array(a)
+    ):  # of a single element nothing needs to be copied
+        return made
+    found = View()
+    found.base = a
+    found.op = op
+    found.params = params
+    found.put = put
+    found.stale = False
+    found.before = None
+    made.own = its = Own()
+    its.view = found
+    if own is None:
+        a.own = own = Own()
+    ref = weakref.ref(made)
+    if own.views is None:
+        own.views = [ref]
+    else:
+        if len(own.views) >= own.limit:
+            own.views = [v for v in own.views if v() is not None]
+            own.limit = max(FIRST_LOOK, 2 * len(own.views))
+        own.views.append(ref)
     return made
 
 

@@ -70,12 +70,14 @@ class Reshape(Op):
     slots = ("a",)
     exact = "a.ndim"
     formulas = ("g reshaped to a's shape",)
-    vjps = (lambda g, a_shape, order: g.reshape(a_shape, order=order),)
+    vjps = (lambda g, a_shape, order: g.reshape(a_shape) if order == "C" else g.reshape(a_shape, order=order),)
     advice = "the sizes must multiply to the number of elements; one of them may be -1, which stands for what is left"
 
     @staticmethod
     def forward(a: Any, shape: Any, order: Any = "C") -> Any:
-        return a.reshape(shape, order=order) if type(a) is np.ndarray else np.reshape(a, shape, order=order)
+        if type(a) is np.ndarray:
+            return a.reshape(shape) if order == "C" else a.reshape(shape, order=order)
+        return np.reshape(a, shape, order=order)
 
     @staticmethod
     def examples(rng: np.random.Generator) -> Examples:

@@ -30,16 +30,29 @@ def _mean(a: Any, axes: Axes) -> Any:
     return np.add.reduce(a, axis=axes, keepdims=True) / (n or 1)
 
 
+# Arrays that were made here are written to again: to put a large one into new memory takes as long as to compute it. Tensors are not.
+
+
 def _standardized(x: Any, axes: Axes, eps: float) -> tuple[Any, Any]:
     """``x`` with mean 0 and variance 1 along the axes, and the factor that made it so."""
     centred = x - _mean(x, axes)
     factor = 1 / np.sqrt(_mean(centred * centred, axes) + eps)
-    return centred * factor, factor
+    if type(centred) is not np.ndarray:
+        return centred * factor, factor
+    centred *= factor
+    return centred, factor
 
 
-def _standardized_rule(g: Any, normalized: Any, factor: Any, axes: Axes) -> Any:
-    """What is left of ``g`` when a change of the mean and a change of the variance have no effect."""
-    return factor * (g - _mean(g, axes) - normalized * _mean(g * normalized, axes))
+def _standardized_rule(g: Any, normalized: Any, factor: Any, axes: Axes, *, ours: bool = False) -> Any:
+    """What is left of ``g`` when a change of the mean and a change of the variance have no effect. ``ours``: it may be written to."""
+    if type(g) is not np.ndarray or type(normalized) is not np.ndarray or g.dtype is not normalized.dtype or g.shape != normalized.shape:
+        return factor * (g - _mean(g, axes) - normalized * _mean(g * normalized, axes))
+    product = g * normalized
+    np.multiply(normalized, _mean(product, axes), out=product)
+    left = np.subtract(g, _mean(g, axes), out=g if ours else None)
+    left -= product
+    left *= factor
+    return left
 
 
 # ---- layer norm: over the last axes, weight and bias of their shape ---------------------------------------------
@@ -52,7 +65,16 @@ def _last(ndim: int, count: int) -> Axes:
 def _layer_norm(x: Any, weight: Any = 1.0, bias: Any = None, count: int = 1, eps: float = 1e-5) -> Any:
     normalized, factor = _standardized(x, _last(x.ndim, count), eps)
     y = normalized * weight
-    return (y if bias is None else y + bias), (normalized, factor)
+    if type(y) is type(bias) is np.ndarray and bias.dtype is y.dtype and bias.shape == y.shape[y.ndim - bias.ndim :]:
+        y += bias
+    elif bias is not None:
+        y = y + bias
+    return y, (normalized, factor)
+
+
+def _layer_norm_rule(g: Any, weight: Any, normalized: Any, factor: Any, count: int) -> Any:
+    weighted = g if weight is None else g * weight
+    return _standardized_rule(weighted, normalized, factor, _last(normalized.ndim, count), ours=weighted is not g)
 
 
 class _LayerNorm(Op):
@@ -61,13 +83,7 @@ class _LayerNorm(Op):
     name, word, broadcasts = "layer_norm", "centres", True
     slots, extras = ("x", "weight", "bias"), ("normalized", "factor")
     forward = staticmethod(_layer_norm)
-    vjps = (
-        lambda g, weight, normalized, factor, count: _standardized_rule(
-            g if weight is None else g * weight, normalized, factor, _last(normalized.ndim, count)
-        ),
-        lambda g, normalized: g * normalized,
-        lambda g: g,
-    )
+    vjps = (_layer_norm_rule, lambda g, normalized: g * normalized, lambda g: g)
     formulas = ("factor * (g * weight - mean(g * weight) - normalized * mean(g * weight * normalized))", "g * normalized", "g")
     source = "Ba, Kiros, Hinton: Layer normalization (2016)"
 

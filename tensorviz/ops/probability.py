@@ -33,7 +33,14 @@ def shifted(a: Any, axis: Axis) -> Any:
 
 def _softmax_rule(g: Any, out: Any, axis: Axis) -> Any:
     with np.errstate(under="ignore"):
-        return out * (g - np.add.reduce(g * out, axis=axis, keepdims=True))
+        product = g * out
+        total = np.add.reduce(product, axis=axis, keepdims=True)
+        if type(product) is not np.ndarray or g.dtype is not out.dtype:
+            return out * (g - total)
+        # what the rule has made for itself it may write to
+        left = np.subtract(g, total, out=product)
+        left *= out
+        return left
 
 
 def _log_softmax_rule(g: Any, out: Any, axis: Axis) -> Any:
@@ -52,8 +59,13 @@ class _Softmax(Op):
     @staticmethod
     def forward(a: Any, axis: Axis = -1) -> Any:
         with np.errstate(under="ignore"):
-            e = np.exp(shifted(a, axis))
-            return e / np.add.reduce(e, axis=axis, keepdims=True)
+            e = shifted(a, axis)
+            if type(e) is not np.ndarray or e.dtype.kind != "f":
+                e = np.exp(e)
+                return e / np.add.reduce(e, axis=axis, keepdims=True)
+            np.exp(e, out=e)
+            e /= np.add.reduce(e, axis=axis, keepdims=True)
+            return e
 
 
 class _LogSoftmax(Op):

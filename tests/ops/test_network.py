@@ -370,3 +370,38 @@ def test_values_and_gradients_equal_pytorchs(name: str):
     for mine, peer in zip(made, peers, strict=True):
         if peer.grad is not None:
             np.testing.assert_allclose(mine.grad, peer.grad.numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("given", [(), ("weight",), ("weight", "bias")], ids=len)
+def test_layer_norm_is_its_formula_to_the_last_bit_and_leaves_the_seed_as_it_was(given, dtype):
+    rng = np.random.default_rng(0)
+    x, seed = (rng.normal(size=(5, 7, 12)).astype(dtype) for _ in range(2))
+    more = {name: tv.tensor(rng.normal(size=12).astype(dtype), requires_grad=True) for name in given}
+    leaf, before = tv.tensor(x, requires_grad=True), seed.copy()
+    y = tv.layer_norm(leaf, 12, **more)
+    y.backward(seed)
+    centred = x - x.sum(-1, keepdims=True) / 12
+    factor = 1 / np.sqrt((centred * centred).sum(-1, keepdims=True) / 12 + 1e-5)
+    normalized = centred * factor
+    weight = more["weight"].numpy() if given else dtype(1)
+    g = seed * weight
+    share = factor * (g - g.sum(-1, keepdims=True) / 12 - normalized * ((g * normalized).sum(-1, keepdims=True) / 12))
+    assert y.numpy().tobytes() == (normalized * weight + (more["bias"].numpy() if "bias" in more else dtype(0))).tobytes()
+    assert leaf.grad.tobytes() == share.tobytes()
+    assert seed.tobytes() == before.tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("axis", [-1, 0, (0, 2), None], ids=str)
+def test_softmax_is_its_formula_to_the_last_bit_and_leaves_operand_and_seed_as_they_were(axis, dtype):
+    rng = np.random.default_rng(0)
+    x, seed = (rng.normal(size=(5, 7, 12)).astype(dtype) for _ in range(2))
+    leaf, before = tv.tensor(x, requires_grad=True), seed.copy()
+    y = tv.softmax(leaf, axis)
+    y.backward(seed)
+    e = np.exp(x - x.max(axis, keepdims=True))
+    out = e / e.sum(axis, keepdims=True)
+    assert y.numpy().tobytes() == out.tobytes()
+    assert leaf.grad.tobytes() == (out * (seed - (seed * out).sum(axis, keepdims=True))).tobytes()
+    assert (leaf.numpy().tobytes(), seed.tobytes()) == (x.tobytes(), before.tobytes())
