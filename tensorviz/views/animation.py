@@ -300,7 +300,6 @@ class Film:
             every = c.stations.values()
             cells = any(x is not None and x.label.form == "cells" for s in every for x in (s.parts.value, s.parts.gradient))
             saved = any(s.parts.saved_input or s.parts.saved_output for s in every)
-            born = any(s.born for s in every)
             lines, high = make_legend(
                 pen,
                 MARGIN,
@@ -308,7 +307,7 @@ class Film:
                 width - 2 * MARGIN,
                 cells=cells,
                 saved=saved,
-                born=born,
+                born=c.born(),
                 tags=c.tags,
                 waiting=False,
                 notes=notes,

@@ -242,7 +242,7 @@ def _downwards(parts: Parts) -> Station:
             pills = (max((t.width for t in before.tags), default=0.0) + max((t.width for t in row.arrival.tags), default=0.0)) / 2
             at += max(
                 SPREAD if len(rows) <= 12 else 16.0,
-                beside + 10 + max((t.width for t in row.arrival.tags), default=0.0) / 2,
+                beside + 16 + max((t.width for t in row.arrival.tags), default=0.0) / 2,
                 pills + 6 if pills else 0.0,
                 ellipsis_width(before) if before.stub else 0.0,
             )

@@ -133,7 +133,7 @@ def film(
             cells=False,
             numbers=False,
             saved=any(s.parts.saved_input or s.parts.saved_output for s in every),
-            born=any(s.born for s in every),
+            born=composer.born(),
             tags=composer.tags,
             waiting=False,
             notes=composer.notes,

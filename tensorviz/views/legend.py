@@ -14,7 +14,6 @@ from tensorviz.views.parts import Tag
 
 SIZE, LINE, GAP = 12.0, 22.0, 20.0
 STEPS, STEP = 9, 12.0
-BORN = Tag("nan", "NaN")
 BADGES = {
     "fork": "shares that arrived, which add up",
     "hand": "no rule gave this share",
@@ -33,7 +32,7 @@ def legend(
     cells: bool,
     numbers: bool = True,
     saved: bool,
-    born: bool = False,
+    born: Tag | None = None,
     tags: Sequence[Tag] = (),
     waiting: bool,
     notes: Sequence[str],
@@ -41,7 +40,8 @@ def legend(
 ) -> tuple[str, float]:
     """The markup and its height: entries one after the other, in as many lines as ``width`` asks for.
 
-    ``cells``: whether arrays stand in tinted cells; ``numbers``: whether values and gradients stand at the wires at all; ``tags``: a badge of each kind.
+    ``cells``: whether arrays stand in tinted cells; ``numbers``: whether values and gradients stand at the wires at all; ``tags``: a badge of each kind;
+    ``born``: one of the badges of NaN and infinities that are shown.
     """
     entries: list[tuple[float, list[tuple[str, object]]]] = []
     if not numbers:
@@ -61,8 +61,8 @@ def legend(
         )
     for tag in tags:
         entries.append((tag.width + 6 + _width(BADGES[tag.kind]), [("badge", tag), ("note", BADGES[tag.kind])]))
-    if born:
-        entries.append((_width("first appears here") + BORN.width + 6, [("born", ""), ("note", "first appears here")]))
+    if born is not None:
+        entries.append((_width("first appears here") + born.width + 6, [("born", born), ("note", "first appears here")]))
     entries += [_words(note, "note") for note in notes]
     out, x, y = [], left, top + LINE / 2
     for wide, pieces in entries:
@@ -102,11 +102,8 @@ def _draw(pen: Pen, x: float, y: float, pieces: list[tuple[str, object]]) -> str
             out.append(pen.saved(x + 4, y))
             x += 14
         elif isinstance(what, Tag):
-            out.append(pen.badge(what, Point(x + what.width / 2, y)))
+            out.append((pen.born if role == "born" else pen.badge)(what, Point(x + what.width / 2, y)))
             x += what.width + 6
-        elif role == "born":
-            out.append(pen.born(BORN, Point(x + BORN.width / 2, y)))
-            x += BORN.width + 6
         elif role == "bar":
             kind: Kind = "value" if what == "value" else "gradient"
             for i in range(STEPS):

@@ -41,7 +41,8 @@ class Picture:
     notes: list[str]
     has_cells: bool
     has_saved: bool
-    has_born: bool
+    born: Tag | None
+    """One of the badges of NaN and infinities."""
     tags: list[Tag]
     """The first badge of each kind."""
     sideways: bool
@@ -115,6 +116,11 @@ class Composer:
         found = {badge.tag.kind: badge.tag for s in reversed(self.stations.values()) for badge in reversed(_badges_of(s))}
         return [found[kind] for kind in sorted(found)]
 
+    def born(self, *, shown: bool = False) -> Tag | None:
+        """What stands in the legend for the badges of NaN and infinities: the first, NaN before infinities; ``shown``: of those seen in this state."""
+        tags = [mark.tag for s in self.stations.values() for mark, _ in s.born if not shown or self.seen(mark)]
+        return min(tags, key=lambda tag: tag.kind != "nan", default=None)
+
     def look_at(self, now: state.State) -> None:
         """Draw this state from here on."""
         self.now = now
@@ -146,7 +152,7 @@ class Composer:
             self.notes,
             any(c is not None and c.label.form == "cells" for s in every for c in (s.parts.value, s.parts.gradient)),
             any(s.parts.saved_input or s.parts.saved_output for s in every),
-            any(self.seen(mark) for s in every for mark, _ in s.born),
+            self.born(shown=True),
             self.tags,
             self.direction == "LR",
         )

@@ -32,6 +32,8 @@ DECADES = 6
 """Of the log scale, as in the stepper: what is a millionth of the largest has no colour left."""
 MOST_NUMBERS = 100
 """Cells in which numbers are printed."""
+FAINT = 0.05
+"""Of the full colour: where no cell has more, nothing is seen."""
 ARRAYS = ("value", "local", "total")
 STEPS = tuple(10.0 ** (k / 2) for k in range(-32, 1))
 """Half decades from 1e-16 to 1."""
@@ -78,9 +80,9 @@ def gradient_norms(trace: Trace, ax: Axes | None = None, *, palette: str = "ligh
     for kind, marker, word in kinds:
         mine = np.array([node.kind == kind for node in nodes]) & ~strange
         if mine.any():
-            ax.scatter(x[mine], shown[mine], 54, tokens["done"], marker=marker, edgecolors=tokens["gline"], linewidths=1.6, zorder=3, label=word)
+            ax.scatter(x[mine], shown[mine], 54, tokens["done"], marker=marker, edgecolors=tokens["gline"], linewidths=1.6, zorder=4, label=word)
     if strange.any():
-        ax.scatter(x[strange], shown[strange], 60, tokens["err"], marker="X", linewidths=0, zorder=3, label="holds NaN or infinity")
+        ax.scatter(x[strange], shown[strange], 60, tokens["err"], marker="X", linewidths=0, zorder=4, label="holds NaN or infinity")
     for i, node in enumerate(nodes):
         words = _marks(node, arrays[i], usable[i])
         if words:
@@ -91,9 +93,10 @@ def gradient_norms(trace: Trace, ax: Axes | None = None, *, palette: str = "ligh
             ax.annotate(
                 "\n".join(words), (x[i], shown[i]), offset, textcoords="offset points", ha="center", va=side, fontsize=9, color=bold, bbox=ground
             )
-    if (~usable & ~strange).any():
+    zero, nowhere = ~usable & ~strange, ~usable & strange
+    if zero.any():
         ax.axhline(floor, color=tokens["hair2"], linewidth=0.8, linestyle=":", zorder=1)
-    ax.set_ylim(floor / 3, roof * 4)
+    ax.set_ylim((floor if zero.any() else low) / 3, roof * (4 if nowhere.any() else 1))
     every = max(1, math.ceil(len(order) / MOST_NAMES))
     ax.set_xticks(
         x[::every], [_name(node) for node in nodes[::every]], rotation=60 if len(order) > 8 else 0, ha="right" if len(order) > 8 else "center"
@@ -145,7 +148,7 @@ def share_heatmap(
     numbers = table.size <= MOST_NUMBERS
     words = fmt.cells(values) if numbers else []
     # Inches of a cell: as wide as the longest number in it, in letters of 10 points that are 0.602 of that wide.
-    high, wide = 0.42, max(0.62, 0.16 + 0.0836 * max(map(len, words), default=0))
+    high, wide = 0.42, max(0.62, 0.16 + 0.0836 * max(map(len, words), default=0)) if numbers else 0.42
     ax = _axes("share_heatmap", ax, tokens, (max(3.6, min(14.0, 1.8 + wide * cols)), max(2.4, min(10.0, 1.2 + high * rows))))
     from matplotlib.colors import AsinhNorm, LinearSegmentedColormap, SymLogNorm
 
@@ -168,7 +171,10 @@ def share_heatmap(
         ax.set_xlabel(f"axis {values.ndim - 1}")
     if values.ndim > 1:
         ax.set_ylabel("axis 0" if values.ndim == 2 else f"axes 0 to {values.ndim - 2}, in row-major order")
-    ax.set_title(_told(trace, node, found, share, array), color=tokens["ink"], fontsize=11)
+    peak = float(np.abs(table[np.isfinite(table)]).max(initial=0.0))
+    faint = not (numbers or log) and 0 < math.asinh(STEEPNESS * peak / most) < FAINT * math.asinh(STEEPNESS)
+    hint = f"\nat most {fmt.number(peak)} where the pass has {fmt.number(most)}: log=True shows it" if faint else ""
+    ax.set_title(_told(trace, node, found, share, array) + hint, color=tokens["ink"], fontsize=11)
     if colorbar:
         inner = most / (10 ** (DECADES / 2) if log else 10)
         ticks = [-most, -inner, 0, inner, most]

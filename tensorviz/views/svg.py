@@ -140,7 +140,7 @@ def _document(trace: Trace, picture: Picture, pen: Pen, step: int | None, title:
             width - 2 * MARGIN,
             cells=picture.has_cells,
             saved=picture.has_saved,
-            born=picture.has_born,
+            born=picture.born,
             tags=picture.tags,
             waiting=waiting,
             notes=picture.notes,

@@ -127,7 +127,7 @@ def plotted(trace: Trace, palette: str) -> dict[str, str]:
     found = {}
     for title, draw in (
         ("gradient norms", lambda: plots.gradient_norms(trace, palette=palette)),
-        ("a share", lambda: plots.share_heatmap(trace, key, palette=palette)),
+        ("a share", lambda: plots.share_heatmap(trace, key, palette=palette, log=trace.node(key).value.size > plots.MOST_NUMBERS)),
         ("error of differences", lambda: plots.error_curve(trace, key, palette=palette)),
     ):
         ax = draw()

@@ -77,6 +77,14 @@ def test_the_picture_marks_them_and_the_legend_says_what_the_mark_means() -> Non
     assert "first appears here" in svg
 
 
+def test_the_legend_shows_a_mark_that_is_in_the_picture() -> None:
+    x = tv.tensor([-np.inf, 1.0], requires_grad=True, name="x")
+    trace = (x * 2.0).sum().backward()
+    for svg in (to_svg(trace), trace.to_svg(steps=[0, 2]), to_animated_svg(trace)):
+        assert set(born(svg)) == {"−∞"}
+        assert "first appears here" in svg
+
+
 def test_a_backward_birth_is_seen_once_its_share_is_on_its_way() -> None:
     trace = overflow()
     k = next(i for i, s in enumerate(trace.steps) if s.share is not None and s.share.target == trace.node("z").id)

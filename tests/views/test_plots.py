@@ -77,6 +77,11 @@ def test_zero_and_nan_gradients_are_marked_not_lost() -> None:
     assert [t.get_text() for t in ax.get_legend().get_texts()].count("holds NaN or infinity") == 1
 
 
+def test_norms_of_one_size_have_the_axes_for_themselves() -> None:
+    low, high = plots.gradient_norms(circuits.staged()).get_ylim()
+    assert 100 < high / low < 1000  # the norms lie between 0.5 and 3
+
+
 def test_of_many_nodes_every_few_are_named() -> None:
     ax = plots.gradient_norms(circuits.chain(200))
     assert 20 <= len(names(ax.xaxis)) <= plots.MOST_NAMES
@@ -107,6 +112,16 @@ def test_no_number_of_a_heat_map_touches_the_next_one() -> None:
     assert len(extents) == 12
     assert all(a.x1 < b.x0 for k, (a, b) in enumerate(itertools.pairwise(extents)) if k % 4 != 3)
     assert all(a.y0 > b.y1 for a, b in zip(extents, extents[4:], strict=False))
+
+
+def test_where_a_share_is_too_small_to_be_seen_the_title_says_how_it_is() -> None:
+    import tensorviz as tv
+
+    x = tv.tensor(np.ones((16, 16)), requires_grad=True, name="x")
+    trace = (x * 1e-4).sum().backward()
+    assert plots.share_heatmap(trace, "x").get_title() == "∂x: only share, from x * 1e-4\nat most 0.0001 where the pass has 1: log=True shows it"
+    assert "log=True" not in plots.share_heatmap(trace, "x", log=True).get_title()
+    assert "log=True" not in plots.share_heatmap((x * 0.5).sum().backward(), "x").get_title()
 
 
 def test_before_the_sum_over_broadcast_axes_it_has_the_result_s_shape() -> None:
