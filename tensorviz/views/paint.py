@@ -94,7 +94,7 @@ BY_STATE: dict[str, dict[str, Look]] = {
     "inner": {"idle": {"stroke": "@hair2"}, "active": {"stroke": "@ink"}, "done": {"stroke": "@gline"}},
     "label": {"idle": {"fill": "@ink3"}},
     "name": {"idle": {"fill": "@ink3"}},
-    "back": {"active": {"stroke-width": "3.6", "stroke-dasharray": "9 5"}},
+    "back": {"active": {"stroke-width": "3.6"}},
     "pill": {"past": {"stroke": "@gline", "stroke-width": "1.8"}, "now": {"fill": "@now", "stroke": "@nowink", "stroke-width": "1.6"}},
     "pilltext": {"now": {"fill": "@onnow"}},
     "sign": {"now": {"stroke": "@onnow"}},

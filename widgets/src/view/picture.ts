@@ -124,6 +124,7 @@ export class Picture {
   readonly size: { readonly left: number; readonly top: number; readonly width: number; readonly height: number };
   readonly #groups = new Map<number, Group>(); // by member
   private readonly edges = new Map<string, Edge>();
+  readonly #into = new Map<number, SVGGElement[]>(); // by receiver: edges whose heads its halo would cover
   readonly #forks = new Map<number, Badge>();
   readonly #badges = new Map<string, Badge[]>();
   readonly #shares = new Map<string, { element: SVGGElement; tile: Tile }>();
@@ -181,6 +182,11 @@ export class Picture {
       const first = keys.reduce((a, key) => Math.min(a, steps.edges.get(key)?.accumulate ?? Infinity), Infinity);
       const edge: Edge = { element, keys, first, tile: tileOf(element, () => this.#edge(edge)) };
       for (const key of keys) this.edges.set(key, edge);
+      for (const source of new Set(keys.slice(0, 50).map((key) => this.#source(key)))) {
+        // Where a value is saved the head stands further off already.
+        const saved = Object.values(rec.header.nodes[source]?.saved_from ?? {});
+        if (!saved.some((slot) => slot < 0)) put(this.#into, source, element);
+      }
       const norm = this.#norm(keys);
       if (norm !== null) element.style.setProperty("--tv-weight", weight(norm, steps.norms));
     }
@@ -219,6 +225,12 @@ export class Picture {
   /** Holds what is out of sight. */
   get parked(): SVGSVGElement {
     return this.#tiles.parked;
+  }
+
+  /** The operand that a use takes. */
+  #source(key: string): number {
+    const [consumer = -1, slot = -1] = key.split(":").map(Number);
+    return this.rec.header.nodes[consumer]?.inputs[slot] ?? -1;
   }
 
   /** The largest norm that one of these uses sends back. */
@@ -338,8 +350,8 @@ export class Picture {
       attribute(element, "data-kin", of(ranges(element.dataset["members"] ?? "")));
     for (const { element, keys } of new Set(this.edges.values())) {
       const joins = keys.slice(0, 50).some((key) => {
-        const [consumer = -1, slot = -1] = key.split(":").map(Number);
-        const source = this.rec.header.nodes[consumer]?.inputs[slot] ?? -1;
+        const consumer = parseInt(key);
+        const source = this.#source(key);
         return kin && (kin[source] === 1 || source === id) && (kin[consumer] === 1 || consumer === id)
           ? true
           : kin && (kin[source] === 2 || source === id) && kin[consumer] === 2;
@@ -404,6 +416,7 @@ export class Picture {
     attribute(element, "data-state", this.steps.node(id, this.#shown));
     const active = this.steps.activeNode(this.#shown) === id && !this.above?.nodes.has(id);
     attribute(element, "data-active", active ? "" : null);
+    for (const edge of this.#into.get(id) ?? []) attribute(edge, "data-clear", active ? "" : null);
   }
 
   #hidden(element: Element): boolean {

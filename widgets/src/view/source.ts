@@ -249,7 +249,7 @@ export function source(context: Context): Pane {
     const found = rec.header.sources[shown];
     const room = Math.floor((width - 70) / LETTER);
     // Not for what already begins well inside: the beginning of a line says where it stands.
-    const hidden = found && width > 0 && found.end_column > room && found.column > room / 3;
+    const hidden = found && width > 0 && found.end_column > room && found.column > room / 2;
     const from = hidden ? Math.min(found.column - 6, found.end_column - room) : 0;
     if (from > 0 || moved) body.scrollLeft = Math.max(0, from) * LETTER;
     moved = from > 0;
