@@ -183,12 +183,10 @@ def stylesheet(scope: str = ".tv-graph") -> str:
         rule(f".tv-cell.tv-{hue}", {"--tv-hue": f"@{hue}"})
     rule(".tv-cell.tv-nan", {"fill": "@errbg"})
     hidden = [
-        '.tv-node:not([data-state="active"]) .tv-halo', '.tv-node:not([data-state="zero"]) .tv-hatch',
-        '.tv-node:not([data-state="zero"]) .tv-ground',
-        '.tv-edge:not([data-state="active"]) .tv-band', '[data-state="idle"] > .tv-back', '[data-state="idle"] > .tv-backhead',
-        '[data-state="detached"] > .tv-back', '[data-state="detached"] > .tv-backhead', '.tv-edge:not([data-state="blocked"]) > .tv-block',
-        '[data-total][data-state="idle"]', '[data-share][data-state="idle"]', '.tv-stem[data-state="idle"] .tv-back',
-        '.tv-stem[data-state="idle"] .tv-backhead',
+        '.tv-node:not([data-state="active"]) .tv-halo', '.tv-node:not([data-state="zero"]) :is(.tv-hatch, .tv-ground)',
+        '.tv-edge:not([data-state="active"]) .tv-band', '.tv-edge:not([data-state="blocked"]) > .tv-block',
+        ':is([data-state="idle"], [data-state="detached"], [data-state="idle"] > .tv-seed) > :is(.tv-back, .tv-backhead)',
+        ':is([data-total], [data-share])[data-state="idle"]',
     ]  # fmt: skip
     rows.append(f"  {', '.join(hidden)} {{ display: none }}")
     return "\n".join([f"{scope} {{", *rows, "}"]) + "\n"

@@ -7,8 +7,8 @@ import type { ArrayView, Recording } from "../wire";
 
 const MOST_COLUMNS = 16; // wider than the pane scrolls
 const MOST_ROWS = 12;
-const [FEW_ROWS, FEW_LETTERS] = [4, 16]; // what has room in a cell of the ledger
-const PICTURE = 96; // px of the longer side
+const [FEW_ROWS, FEW_LETTERS] = [4, 12]; // what has room in a cell of the ledger
+const [PICTURE, THIN] = [96, 12]; // px of the longer side, and the least of the shorter one: a line would not be seen as a picture
 const SOFT = 6; // how fast the tints of a picture rise: it has no numbers, so it keeps more of the differences between large ones
 
 /** Rows and columns of the table of an array: the last axis runs to the right, all others down. */
@@ -111,7 +111,7 @@ export function picture(array: ArrayView, kind: Kind, rec?: Recording): Virtual 
     height: rows,
     role: "img",
     "aria-label": `picture of ${shape(array.shape)}`,
-    style: `width: ${columns * unit}px; height: ${rows * unit}px`,
+    style: `width: ${Math.max(THIN, columns * unit)}px; height: ${Math.max(THIN, rows * unit)}px`,
     // Drawn when it is on the page: only there do the theme's colours have values.
     made: (box: HTMLCanvasElement) => requestAnimationFrame(() => paint(box)),
     "ontv-theme": (event: Event) => paint(event.currentTarget as HTMLCanvasElement),
@@ -169,16 +169,21 @@ export function brief(view: ArrayView | null, letters = FEW_LETTERS): Child[] {
   if (!view) return ["…"];
   let [rows, columns] = grid(view.shape);
   if (view.data?.length && rows <= FEW_ROWS) {
-    const text = words(view.data);
+    const { data } = view;
+    const text = words(data);
     const wide = Math.max(...text.map((w) => w.length));
     const most = letters / (wide + 2);
     // A short vector stands upright where its row has no room: norms of shares do not add.
     if (rows === 1 && columns > most && columns <= FEW_ROWS) [rows, columns] = [columns, rows];
     if (columns <= most) {
-      const line = (r: number) => text.slice(r * columns, (r + 1) * columns).map((w) => w.padStart(wide));
-      return rows === 1
-        ? [line(0).join("  ").trim()]
-        : [...Array(rows).keys()].map((r) => h("div", {}, line(r).join("  ")));
+      const word = (i: number) => {
+        const said = (i % columns ? "  " : "") + (text[i] ?? "").padStart(rows * columns > 1 ? wide : 0);
+        return data[i] === 0 ? h("span", { class: "tv-zero" }, said) : said;
+      };
+      const all = [...data.keys()].map(word);
+      return [...Array(rows).keys()].map((r) =>
+        h(rows > 1 ? "div" : "span", {}, ...all.slice(r * columns, (r + 1) * columns)),
+      );
     }
   }
   const [norm, ...strange] = stats(view).split(" · ");

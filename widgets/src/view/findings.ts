@@ -33,9 +33,9 @@ function one({ select }: Context, finding: FindingEntry): Virtual {
 }
 
 /** How much attention the findings want: none, some, or at once. */
-export function severity(rec: Context["rec"]): "" | "warn" | "err" {
+export function severity(rec: Context["rec"]): "warn" | "err" | null {
   const { findings } = rec.header.view;
-  return findings.some((f) => SEVERE.has(f.kind)) ? "err" : findings.length ? "warn" : "";
+  return findings.some((f) => SEVERE.has(f.kind)) ? "err" : findings.length ? "warn" : null;
 }
 
 /** One line about the worst finding, from where it can be looked at. */

@@ -24,11 +24,11 @@ const MARKS: [string, string][] = [
   ["Σ 2/3", "a fork adds: the second of three shares has arrived"],
   ["Σ axis 0", "an operand was broadcast, so its share is summed over that axis"],
   ["4 of 12", "a gradient is routed to the entries that were selected"],
-  ["NaN, ∞", "born at this step; the red dashes last while one is on its way"],
+  ["NaN, ∞", "born at this step; the dashes last while one is on its way"],
   ["◆", "above: saved for backward. Under the track: your breakpoint"],
   ["yellow", "what happens now, in every pane"],
-  ["blue, above the wire", "a value"],
-  ["∂ orange, below the wire", "its gradient so far"],
+  ["above the wire", "a value"],
+  ["∂, below the wire", "its gradient so far"],
 ];
 
 /** Seen while the pointer is over a stepper that has no focus, as in a notebook, whose own keys work until somebody clicks. */

@@ -182,11 +182,10 @@ export class Picture {
       const first = keys.reduce((a, key) => Math.min(a, steps.edges.get(key)?.accumulate ?? Infinity), Infinity);
       const edge: Edge = { element, keys, first, tile: tileOf(element, () => this.#edge(edge)) };
       for (const key of keys) this.edges.set(key, edge);
-      for (const source of new Set(keys.slice(0, 50).map((key) => this.#source(key)))) {
-        // Where a value is saved the head stands further off already.
-        const saved = Object.values(rec.header.nodes[source]?.saved_from ?? {});
-        if (!saved.some((slot) => slot < 0)) put(this.#into, source, element);
-      }
+      const source = this.#source(keys[0] ?? "");
+      // Where a value is saved the head stands further off already.
+      if (!Object.values(rec.header.nodes[source]?.saved_from ?? {}).some((slot) => slot < 0))
+        put(this.#into, source, element);
       const norm = this.#norm(keys);
       if (norm !== null) element.style.setProperty("--tv-weight", weight(norm, steps.norms));
     }
