@@ -124,6 +124,16 @@ def node(name: str) -> Act:
     return act
 
 
+def found(words: str) -> Act:
+    """Write into the search, and go nowhere yet."""
+
+    def act(stepper: Locator) -> None:
+        stepper.get_by_role("searchbox", name="Find node").fill(words)
+        expect(stepper.get_by_role("listbox", name="Nodes found")).to_be_visible()
+
+    return act
+
+
 def button(name: str) -> Act:
     return lambda stepper: stepper.get_by_role("button", name=name).first.click()
 
@@ -230,6 +240,7 @@ SCENES = (
     Scene("zero", "A share set to 0", "One share set to 0: what is missing downstream went through it", fork, part(1), (node("x"), tab("Shares"), zeroed), live=True),
     Scene("network", "A large graph", "Twelve layers in scopes, closed; the neighbourhood of the step below", network, part(0.4)),
     Scene("detached", "Detached and zero", "A detached value and a gradient that is zero throughout", gallery.cut, part(0.8)),
+    Scene("search", "Find a node", "Nodes whose names hold these letters", checked(gallery.staged), part(0.3), (found("x"),)),
     Scene("stops", "Breakpoints", "Where to stop", checked(gallery.staged), part(0.3), (button("Stop at"),)),
     Scene("help", "Help", "The keys", gallery.broadcast, part(0.3), (press("?"),)),
     Scene("pair", "Two linked views", "Two linked views of one pass", gallery.attention, part(0.5), (node("Wq"),), beside=True, size=(1920, 800)),
@@ -256,7 +267,7 @@ def _base64(data: bytes) -> str:
 
 
 PLAIN = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>%s</title><style>body{margin:12px}%s</style><main id="widget"></main>
+<html lang="en"><meta charset="utf-8"><title>%s</title><style>:root{color-scheme:light dark}body{margin:12px}%s</style><main id="widget"></main>
 <script type="module">
 const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 const state = %s, listeners = {}, payload = new DataView(bytes("%s").buffer);
