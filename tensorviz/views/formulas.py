@@ -14,7 +14,7 @@ from tensorviz.axes import in_words
 from tensorviz.trace import Array, Share, Trace, TraceNode
 from tensorviz.views import format as fmt
 from tensorviz.views.captions import title
-from tensorviz.views.text import cut, visible
+from tensorviz.views.text import visible
 
 Kind = Literal["text", "value", "gradient"]
 
@@ -181,7 +181,8 @@ def symbol(node: TraceNode) -> str:
 
 @lru_cache(maxsize=4096)
 def _factor(called: str) -> str:
-    name = cut(called, LONGEST)
+    whole = visible(called)
+    name = whole if len(whole) <= LONGEST else f"{whole[: LONGEST // 2 - 1]}…{whole[-LONGEST // 2 :]}"  # names of a model differ in their ends
     return name if re.fullmatch(r"[\w.\[\]…]+", name) else f"({name})"
 
 

@@ -251,6 +251,29 @@ def test_no_sentence_and_no_end_of_a_scale_is_cut_off(show, width, presentation)
         stepper.press("ArrowRight")
 
 
+WIDER = """root => [root.querySelector('[role=tabpanel]'), ...root.querySelectorAll('[role=tabpanel] :is(.tv-scroll, .tv-heading, .tv-ruler)')]
+  .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => `${e.className} ${e.scrollWidth}`)"""
+
+
+@pytest.mark.parametrize("width", [424, 924, 1304])
+def test_names_as_long_as_those_of_large_models_fit_into_the_inspector_and_are_told_apart(show, width):
+    layer = "encoder.layers.11.self_attention.out_proj"
+    x = tv.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True, name=f"{layer}.weight")
+    b = tv.tensor([0.1, 0.2, 0.3], requires_grad=True, name=f"{layer}.bias")
+    with tv.scope(layer):
+        hidden = x * b
+        hidden.name = f"{layer}.hidden"
+    trace = (np.maximum(hidden, x) * hidden).sum().backward()
+    stepper = show(trace, width=width)
+    for k in range(len(trace.steps)):
+        at(stepper, k)
+        assert stepper.evaluate(WIDER) == []
+        if trace.steps[k].kind == "pull" and trace.nodes[trace.steps[k].node].name == hidden.name:
+            expect(stepper.get_by_role("tabpanel")).to_contain_text("…_proj.weight")
+            expect(stepper.get_by_role("tabpanel")).to_contain_text("…ut_proj.bias")
+        stepper.press("ArrowRight")
+
+
 @pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)])
 def test_in_a_lecture_hall_no_word_is_small(show, size):
     stepper = show(scenes.network(), step=100, presentation=True, width=size[0])

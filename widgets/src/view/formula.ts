@@ -102,7 +102,7 @@ function named(rec: Recording, share: number): string[] {
 /** A node as a factor: in brackets where it is an expression. */
 export function symbol(rec: Recording, id: number): string {
   const words = rec.header.view.titles[rec.called[id] ?? -1] ?? "?";
-  const name = words.length > LONGEST ? `${words.slice(0, LONGEST - 1)}…` : words;
+  const name = words.length > LONGEST ? `${words.slice(0, LONGEST / 2 - 1)}…${words.slice(-LONGEST / 2)}` : words;
   return /^[\p{L}\p{N}_.[\]…]+$/u.test(name) ? name : `(${name})`;
 }
 
