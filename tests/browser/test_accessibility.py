@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import tensorviz as tv
+from browser.book import wait_until
 from browser.scenes import SCENES
 from tensorviz.trace import Trace
 
@@ -72,6 +73,19 @@ def test_nothing_serious_in_any_section(open_page, tmp_path, axe, make, scheme):
     stepper.page.keyboard.press("?")
     found += [f"help: {line}" for line in serious(stepper.page, axe, ".tv-help")]
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("width", [472, 700, 972])
+def test_nothing_serious_where_the_stepper_is_narrow(open_page, tmp_path, axe, width):
+    JUDGED["network"].make().to_html(tmp_path / "page.html", step=100)
+    page = open_page(tmp_path / "page.html", width=width)
+    legend = page.get_by_role("group", name="Legend")
+    assert legend.evaluate("e => e.scrollHeight > e.clientHeight"), "there is to be more than has room"
+    found = serious(page, axe)
+    assert not found, "\n".join(found)
+    legend.focus()
+    page.keyboard.press("ArrowDown")
+    wait_until(lambda: legend.evaluate("e => e.scrollTop") > 0, "the keyboard to scroll the legend", 45)
 
 
 JUDGED = {scene.name: scene for scene in SCENES}

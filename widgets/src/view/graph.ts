@@ -73,7 +73,7 @@ export function graph(context: Context): GraphPane {
   stage.element.append(hint());
   const crumbs = h("div", { class: "tv-crumbs", role: "group", "aria-label": "Groups and node" });
   const beside = h("div", { class: "tv-near", hidden: true });
-  const meaning = h("div", { class: "tv-legend" }, ...legend(context));
+  const meaning = h("div", { class: "tv-legend", role: "group", "aria-label": "Legend" }, ...legend(context));
   let log = isLog(rec);
   const foot = h("div", { class: "tv-foot" }, meaning, stage.map);
   const element = h("div", { class: "tv-graph-pane" }, crumbs, stage.element, beside, foot);
@@ -423,6 +423,8 @@ export function graph(context: Context): GraphPane {
       for (const each of [stage, near?.stage]) each?.picture.retint();
     },
     resize() {
+      // A keyboard scrolls only what it can reach.
+      attribute(meaning, "tabindex", meaning.scrollHeight > meaning.clientHeight ? "0" : null);
       if (stage.resize()) follow(false);
       if (near?.stage.resize()) update();
     },

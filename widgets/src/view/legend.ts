@@ -52,6 +52,6 @@ export function legend({ rec, steps, store }: Context): Child[] {
         ),
         ` ${number(steps.norms[1])} log`,
       ),
-    h("span", {}, "solid forward, dashed backward"),
+    h("span", {}, "dashed backward"),
   ];
 }
