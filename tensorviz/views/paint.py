@@ -20,7 +20,6 @@ _MONO = {"font-family": "@mono"}
 _SANS = {"font-family": "@sans"}
 
 LOOKS: dict[str, Look] = {
-    "paper": {"fill": "@bg"},
     "halo": {"fill": "@now", "stroke": "@nowink", "stroke-width": "1"},
     "shape": {"fill": "@node", "stroke": "@ink2", "stroke-width": "1.6"},
     "card": {"fill": "@node", "stroke": "@ink2", "stroke-width": "1.6"},
@@ -53,10 +52,11 @@ LOOKS: dict[str, Look] = {
     "cellnum-gradient": {"fill": "@gradink", "font-weight": "600", **_MONO},
     "name": {"fill": "@ink2", **_MONO},
     "dims": {"fill": "@ink2", **_MONO},
-    "none": {"fill": "@ink2", **_MONO},
 }
 
 STILL: dict[str, Look] = {
+    "paper": {"fill": "@bg"},
+    "none": {"fill": "@ink2", **_MONO},
     "swatch": {"fill": "none", "stroke": "@hair2", "stroke-width": "1"},
     "note": {"fill": "@ink2", **_SANS},
     "title": {"fill": "@ink", "font-weight": "600", **_SANS},
@@ -174,7 +174,7 @@ def stylesheet(scope: str = ".tv-graph") -> str:
     for state in dict.fromkeys(state for states in BY_STATE.values() for state in states):  # state by state: what looks the same stands together
         for role, states in BY_STATE.items():
             if state in states:
-                rule(f"[data-{state}] .tv-{role}" if role.startswith("pill") else f'[data-state="{state}"] .tv-{role}', states[state])
+                rule(f"[data-{state}] .tv-{role}" if state in ("past", "now") else f'[data-state="{state}"] .tv-{role}', states[state])
     rule(".tv-kind-constant .tv-shape", {"fill": "none", "stroke": "@hair2"})
     for special, found in SPECIAL.items():
         rule(f".tv-num.tv-{special}", found)

@@ -23,6 +23,21 @@ def scoped() -> Trace:
     return h.sum().backward()
 
 
+def woven() -> Trace:
+    """Thirty layers of six tanh, each of a product of neighbours."""
+    xs = [tv.tensor(np.arange(3.0) + i, requires_grad=True, name=f"x{i}") for i in range(6)]
+    for _ in range(30):
+        xs = [np.tanh(xs[i] * xs[(i + 1) % 6]) for i in range(6)]
+    return sum(xs[1:], xs[0]).sum().backward()
+
+
+def chain(nodes: int) -> Trace:
+    h = tv.tensor(0.5, requires_grad=True, name="h")
+    for _ in range(nodes // 2):
+        h = np.tanh(h) * 1.01
+    return h.backward()
+
+
 @pytest.fixture
 def show(open_page, tmp_path):
     def show_(trace: Trace, **options) -> Locator:
@@ -69,28 +84,42 @@ def test_the_neighbourhood_of_the_step_is_always_drawn(show):
         expect(graph(stepper).locator(".tv-node[data-state='active']")).to_have_count(1)
 
 
-def test_the_next_neighbourhood_is_drawn_while_there_is_time_and_not_in_the_step_that_needs_it(show):
-    stepper = show(scoped())
-    drawn = stepper.evaluate(
-        """async root => {
-          let count = 0;
-          const real = document.createElementNS.bind(document);
-          document.createElementNS = (...given) => (count++, real(...given));
-          const slider = root.querySelector('.tv-slider'), picture = () => root.querySelector('.tv-near .tv-graph');
-          for (let k = 2; k < 60; k++) {
-            for (let i = 0; i < 8; i++) await new Promise(r => requestIdleCallback(r, { timeout: 300 }));
-            const before = picture();
-            count = 0;
-            slider.value = k;
-            slider.dispatchEvent(new Event('input'));
-            await null;
-            if (picture() !== before) return count;
-          }
-          return null;
-        }"""
-    )
-    assert drawn is not None  # another neighbourhood was shown
-    assert drawn < 100  # elements that its step made; the whole of it has some hundreds
+WALK = """async (root, [from, way, steps]) => {
+  const real = document.createElementNS.bind(document);
+  const slider = root.querySelector('.tv-slider'), picture = () => root.querySelector('.tv-near .tv-graph');
+  const made = []; // elements that were made in each step that showed another picture
+  for (let i = 0; i < steps; i++) {
+    for (let n = 0; n < 5; n++) await new Promise(r => requestIdleCallback(r, { timeout: 300 }));
+    const before = picture();
+    let count = 0;
+    document.createElementNS = (...given) => (count++, real(...given));
+    slider.value = from + way * i;
+    slider.dispatchEvent(new Event('input'));
+    await null;
+    document.createElementNS = real;
+    if (picture() !== before && i > 1) made.push(count);
+  }
+  return made;
+}"""
+
+
+@pytest.mark.parametrize("way", [1, -1])
+def test_the_next_neighbourhood_is_drawn_while_there_is_time_and_then_shown_for_many_steps(show, way):
+    made = show(woven()).evaluate(WALK, [400, way, 60])
+    assert made  # another neighbourhood was shown
+    assert max(made) < 100  # elements that its step made; the whole of it has some hundreds
+    assert len(made) <= 6
+
+
+def test_the_neighbourhood_has_the_room_that_the_closed_groups_leave(show):
+    stepper = show(chain(600))
+    whole, near = (graph(stepper).locator(".."), stepper.locator(".tv-near"))
+    expect(near).to_be_visible()
+    low, high = graph(stepper).bounding_box(), whole.bounding_box()
+    assert low
+    assert high
+    assert low["y"] + low["height"] <= high["y"] + high["height"]  # all of it is seen
+    assert near.evaluate("e => e.clientHeight") > 1.6 * high["height"]
 
 
 def test_a_step_goes_into_a_closed_scope_or_over_it(show):
@@ -145,11 +174,7 @@ def test_a_node_runs_to_its_next_and_previous_step_and_becomes_a_breakpoint(show
 
 
 def test_a_chain_of_five_thousand_nodes_is_stepped_at_its_place(show):
-    h = tv.tensor(0.5, requires_grad=True, name="h")
-    for _ in range(2_500):
-        h = np.tanh(h) * 1.01
-    trace = h.backward()
-    stepper = show(trace, step=6_000)
+    stepper = show(chain(5_000), step=6_000)
     expect(graph(stepper).locator("[data-group]").first).to_be_attached()
     assert graph(stepper).locator("[data-group]").count() <= 20
     expect(stepper.get_by_label("Neighbourhood of the step").locator("[data-node][data-active]")).to_be_visible()

@@ -91,7 +91,7 @@ describe("the tree of groups", () => {
   });
 
   it("knows a neighbourhood, and says by stubs what is not in it", () => {
-    const { items, stubs } = new Tree(chain(1000)).near([500]);
+    const { items, stubs } = new Tree(chain(1000)).near([500], 18);
     const ids = items.map((i) => i.node);
     expect(ids).toContain(500);
     expect(ids).toContain(499);
@@ -103,7 +103,7 @@ describe("the tree of groups", () => {
   it("gives the operands of a long stack few places, and lets the rest share the last", () => {
     const leaves = Array.from({ length: 5000 }, (): [number[], string] => [[], ""]);
     const rec = record([...leaves, [leaves.map((_, i) => i), ""]]);
-    const uses = [...new Tree(rec).near([5000]).stubs.values()][0]!;
+    const uses = [...new Tree(rec).near([5000], 18).stubs.values()][0]!;
     expect(uses.length).toBe(6);
     expect(uses.flat().length).toBe(5000 - 17);
   });

@@ -6,7 +6,6 @@ export const MOST = 100; // items that a picture opens with: about what fits on 
 export const LIMIT = 400; // items above which opening one group closes the one that was opened first
 const CROWD = 60; // parts of one group above which they are cut into stretches
 const STRETCHES = 16; // and into how many
-const NEAR = 18; // nodes of a neighbourhood
 const STUBS = 6; // wires of one node that come from what is not drawn: the rest share the last place
 const FOLLOWED = 4; // a value with more uses than this is no way from one place to another
 
@@ -159,14 +158,14 @@ export class Tree {
     return { items, ...this.#wires(items, owner), owner };
   }
 
-  /** The nodes near one: its operands first, then those that take it. */
-  near(focus: readonly number[]): Scene {
+  /** Up to so many nodes near some: their operands first, then those that take them. */
+  near(focus: readonly number[], most: number): Scene {
     const { nodes } = this.rec.header;
     const kept = new Set(focus.filter((id) => nodes[id]));
     const queue = [...kept];
-    for (let i = 0; i < queue.length && kept.size < NEAR; i++) {
+    for (let i = 0; i < queue.length && kept.size < most; i++) {
       for (const id of [...(nodes[queue[i] ?? -1]?.inputs ?? []), ...this.takers(queue[i] ?? -1)]) {
-        if (kept.has(id) || kept.size >= NEAR) continue;
+        if (kept.has(id) || kept.size >= most) continue;
         kept.add(id);
         queue.push(id);
       }

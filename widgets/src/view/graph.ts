@@ -18,10 +18,12 @@ import { sight, sights } from "./sights";
 import { Stage, type Sights } from "./stage";
 
 const AHEAD = 6; // steps that are prepared while nothing else is to do
+const [SMALL, LARGE] = [18, 40]; // nodes of a neighbourhood that is drawn when it is needed, and of one that is drawn before
 const SAMPLE = 200; // steps by which the size of the picture is chosen, of a longer pass
 /** With Alt the arrows go along the wires. */
 const TURNED: Record<string, string> = { ArrowLeft: "[", ArrowRight: "]", ArrowUp: ",", ArrowDown: "." };
 const HEAD = 28; // px of the row of groups over the picture
+const SPARE = 16; // px that a picture of closed groups has around it: the neighbourhood gets the rest
 
 export interface GraphPane extends Pane {
   /** Of the whole picture at its own scale. */
@@ -69,7 +71,6 @@ export function graph(context: Context): GraphPane {
   let picture = make();
   label(picture, "Computation graph");
   const stage = new Stage(picture);
-  stage.head = tree.size ? HEAD : 0;
   stage.element.append(hint());
   const crumbs = h("div", { class: "tv-crumbs", role: "group", "aria-label": "Groups and node" });
   const beside = h("div", { class: "tv-near", hidden: true });
@@ -80,6 +81,7 @@ export function graph(context: Context): GraphPane {
   let [shown, roving, listed] = [-1, -1, ""];
   let pointed = -1; // the node, or the first one of the group, that has the focus
   let held: number | null = null; // the selection that was last brought into sight
+  let way: 1 | -1 = 1; // in which somebody steps
 
   // ---- groups ----
 
@@ -127,33 +129,48 @@ export function graph(context: Context): GraphPane {
     const hides = open.size < everything.size;
     beside.hidden = !hides;
     if (!hides) beside.replaceChildren();
+    stage.head = tree.size ? HEAD * stage.least : 0;
+    stage.element.style.maxHeight = hides ? `${(picture.size.height + HEAD + SPARE) * stage.least}px` : "";
+    stage.resize();
   };
   const holds = (around: Pick<Around, "core"> | null, needed: readonly number[]) =>
     needed.every((id) => around?.core.has(id));
-  const around = (needed: number[]): Around => {
-    const scene = tree.near(needed);
+  /** What a step shows there. */
+  const focus = (k: number) => (store.now.selected === null ? steps.about(k) : [store.now.selected]);
+  /** The neighbourhood of a step and of as many later ones as have room. */
+  const around = (step: number, most: number): Around => {
+    const needed = focus(step);
+    const all = new Set(needed);
+    for (const k of store.now.selected === null ? coming(step) : []) {
+      if (all.size >= most / 2) break; // the others are their operands and takers
+      for (const id of steps.about(k)) all.add(id);
+    }
+    const scene = tree.near([...all], most);
     const made = draw(rec, steps, scene);
-    const drawn = new Picture(rec, steps, made.svg, made);
+    const drawn = new Picture(rec, steps, made.svg, made, true);
+    drawn.above = picture;
     label(drawn, "Neighbourhood of the step");
     const there = new Set(scene.items.map((item) => item.node));
     const whole = (id: number) =>
       [...(rec.header.nodes[id]?.inputs ?? []), ...tree.takers(id)].every((other) => there.has(other));
     return { drawn, core: new Set([...there].filter((id) => needed.includes(id) || whole(id))) };
   };
-  const showNear = (needed: number[], step: number, slide: boolean) => {
+  const showNear = (step: number) => {
+    const needed = focus(step);
+    let slide = true;
     if (!near || !holds(near, needed)) {
-      const { drawn, core } = ahead && holds(ahead, needed) ? ahead : around(needed);
+      const { drawn, core } = ahead && holds(ahead, needed) ? ahead : around(step, SMALL);
       ahead = null;
-      drawn.above = picture;
-      if (near) near.stage.exchange(drawn);
-      else {
+      if (near) {
+        near.stage.exchange(drawn);
+        near.core = core;
+      } else {
         near = { stage: new Stage(drawn), core };
         near.stage.smallest = 1; // it is there to be read
-        near.stage.least = stage.least;
+        near.stage.grow(stage.least);
         beside.replaceChildren(near.stage.element);
         near.stage.resize();
       }
-      near.core = core;
       near.stage.centre(near.stage.picture.of(needed[0] ?? -1));
       slide = false;
     }
@@ -223,30 +240,25 @@ export function graph(context: Context): GraphPane {
     for (let k = 0; k < steps.length; k += Math.ceil(steps.length / SAMPLE)) yield sights(rec, steps, picture, k);
   };
   const later = leisure();
-  const prepare = () => {
-    const { step, granularity } = store.now;
-    const turns = [inSight(picture, step)];
-    for (let k = step; turns.length <= AHEAD && k < steps.length - 1; ) {
-      k = steps.move(k, 1, granularity);
-      turns.push(inSight(picture, k));
-    }
-    later(ready(turns, step));
-  };
-  function* ready(turns: readonly Sights[], step: number) {
-    yield* stage.prepare(turns);
+  /** The steps that follow. */
+  function* coming(k: number): Generator<number, void> {
+    for (let next; (next = steps.move(k, way, store.now.granularity)) !== k; ) yield (k = next);
+  }
+  function* ready() {
+    const turns = [store.now.step];
+    for (const k of coming(store.now.step)) if (turns.push(k) > AHEAD) break;
+    yield* stage.prepare(turns, inSight);
     if (!near) return;
-    for (let k = step, n = 0; n < AHEAD && k < steps.length - 1; n++) {
-      k = steps.move(k, 1, store.now.granularity);
-      const needed = steps.about(k);
-      if (holds(near, needed)) continue;
-      yield; // so much work is a piece of its own
-      if (!holds(ahead, needed)) ahead = around(needed);
-      return;
-    }
+    const here = (k: number) => holds(near, focus(k));
+    yield* near.stage.prepare(turns.filter(here), inSight);
+    const next = turns.find((k) => !here(k));
+    if (next === undefined || holds(ahead, focus(next))) return;
+    yield; // so much work is a piece of its own
+    ahead = around(next, LARGE);
   }
   const follow = (slide: boolean) => {
-    stage.follow(inSight(picture, store.now.step), slide, true);
-    prepare();
+    stage.follow(inSight(picture, store.now.step), slide);
+    later(ready());
   };
 
   const rove = (id: number, focus: boolean) => {
@@ -257,7 +269,7 @@ export function graph(context: Context): GraphPane {
     roving = id;
     attribute(node, "tabindex", "0");
     if (focus) {
-      stage.follow(sight(picture, [id]), true, true); // first: what is out of sight cannot take the focus
+      stage.follow(sight(picture, [id]), true); // first: what is out of sight cannot take the focus
       node.focus({ preventScroll: true });
     }
   };
@@ -389,6 +401,7 @@ export function graph(context: Context): GraphPane {
     picture.stops(breakpoints);
     if (step !== shown) {
       const first = shown < 0;
+      way = step < shown && step > shown - AHEAD ? -1 : 1; // after a jump, on
       shown = step;
       picture.show(step);
       const focused = picture.of(roving);
@@ -396,10 +409,11 @@ export function graph(context: Context): GraphPane {
         rove(picture.of(active) ? active : roving >= 0 ? roving : (picture.nodes.keys().next().value ?? -1), false);
       follow(!first);
       stage.light(picture.of(active));
-    } else if (selected !== null && selected !== held) stage.follow(sight(picture, [selected]), true, true);
+    } else if (selected !== null && selected !== held) stage.follow(sight(picture, [selected]), true);
     held = selected;
     list();
-    if (!beside.hidden) showNear(selected === null ? steps.about(step) : [selected], step, true);
+    if (!beside.hidden) showNear(step);
+    later(ready());
   };
 
   settle();
@@ -411,8 +425,8 @@ export function graph(context: Context): GraphPane {
     over,
     key,
     grow(scale) {
-      stage.head = tree.size ? HEAD * scale : 0;
       for (const each of [stage, near?.stage]) each?.grow(scale);
+      settle();
     },
     focusNode: (id) => rove(id, true),
     again() {

@@ -146,6 +146,7 @@ export class Picture {
     private readonly steps: Steps,
     readonly svg: SVGSVGElement,
     drawn?: Pick<Drawing, "uses">,
+    tiled = false,
   ) {
     const [left = 0, top = 0, width = 800, height = 300] = (svg.getAttribute("viewBox") ?? "0 0 800 300")
       .split(/[ ,]+/)
@@ -217,7 +218,7 @@ export class Picture {
         shown: -2,
       });
     }
-    this.#tiled = this.nodes.size > FEW;
+    this.#tiled = tiled || this.nodes.size > FEW;
     if (this.#tiled) this.#tiles.park();
   }
 

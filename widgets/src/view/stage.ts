@@ -35,7 +35,7 @@ export class Stage {
   #window: Window = { x: 0, y: 0, scale: 1 };
   #width = 0;
   #height = 0;
-  #drawnScale = 0;
+  #least = READABLE; // scale down to which it is drawn smaller
   #own = false; // the user has zoomed: the scale is theirs
   #dragged = false;
   #lit: Element | undefined;
@@ -78,17 +78,13 @@ export class Stage {
     return this.#dragged;
   }
 
-  /** Show another picture of the same trace, from its own beginning. */
+  /** Have another picture of the same trace; `follow` then shows it. */
   exchange(picture: Picture): void {
     this.picture.svg.replaceWith(picture.svg);
     this.picture.parked.replaceWith(picture.parked);
     this.picture = picture;
-    this.#lit = undefined;
-    this.#drawnScale = 0;
     this.#small.textContent = "";
     if (!this.#own) this.#window.scale = this.#natural();
-    this.#mapped();
-    this.#place(this.#window, false);
   }
 
   /** The scale at which all of it is seen. */
@@ -105,7 +101,7 @@ export class Stage {
     if (this.smallest === 1) return this.#height < LOW ? FOLLOWED * least : least;
     let scale = least;
     if (this.#height) for (const sights of this.turns()) scale = Math.min(scale, this.#room(sights)?.[1] ?? scale);
-    return Math.max(scale, READABLE * least);
+    return Math.max(scale, this.#least);
   }
 
   /** As much of this as has room where it can still be read, and the scale at which it has. */
@@ -119,7 +115,7 @@ export class Stage {
         if (scale(both) >= least) all = both;
       }
     };
-    take(needed, Math.min(from, READABLE * this.least));
+    take(needed, Math.min(from, this.#least));
     const kept = this.#own || this.smallest === 1 || this.least > 1; // a size that somebody chose, or that is there to be read
     if (all) take(wanted, Math.min(from, scale(all), kept ? Infinity : FOLLOWED));
     return all && [all, scale(all)];
@@ -198,13 +194,9 @@ export class Stage {
     this.#window = next;
     const { svg } = picture;
     svg.classList.toggle("tv-slide", slide);
-    svg.style.transform = `translate(${x.toFixed(1)}px,${y.toFixed(1)}px)`;
-    if (next.scale !== this.#drawnScale) {
-      this.#drawnScale = next.scale;
-      this.#mapped();
-      attribute(svg, "width", w.toFixed(1));
-      attribute(svg, "height", hh.toFixed(1));
-    }
+    // Not by its width and height: the browser would lay out all words of another size anew.
+    svg.style.transform = `translate(${x.toFixed(1)}px,${y.toFixed(1)}px) scale(${next.scale})`;
+    this.#mapped();
     if (width) picture.see(this.#part(next), next.scale < UNREADABLE, first && [...first.needed, ...first.wanted]);
     const cut = [x < -1 && "left", x + w > width + 1 && "right", y < -1 && "top", y + hh > height + 1 && "bottom"];
     attribute(this.element, "data-cut", cut.filter(Boolean).join(" ") || null);
@@ -253,27 +245,27 @@ export class Stage {
     if (this.#frame) attribute(this.#frame, "stroke-width", (unit * 1.5).toFixed(2));
   }
 
-  /** Bring the middle of a node to the middle of the window, a little to the left: its numbers stand to its right. */
+  /** Have the middle of a node in the middle of the window, a little to the left: its numbers stand to its right. */
   centre(element: SVGGElement | undefined): void {
-    if (!element || !this.#width) return;
+    if (!element) return;
     const b = this.picture.box(element);
     const { scale } = this.#window;
     const x = this.#width * 0.4 - (b.x + b.w / 2) * scale;
-    this.#place({ scale, x, y: this.#height / 2 - (b.y + b.h / 2) * scale }, false);
+    this.#window = { scale, x, y: this.#height / 2 - (b.y + b.h / 2) * scale };
   }
 
-  /** Move the window as little as needed so that the first of these is in sight, and the others too where there is room; numbers of others may be left to `prepare`. */
-  follow(sights: Sights, slide: boolean, first = false): void {
-    const next = this.#aim(sights, this.#window);
-    if (next) this.#place(next, slide && next.scale === this.#window.scale, first ? sights : undefined);
+  /** Move the window as little as needed so that the first of these is in sight, and the others too where there is room; numbers of others are left to `prepare`. */
+  follow(sights: Sights, slide: boolean): void {
+    const next = this.#aim(sights, this.#window) ?? this.#window;
+    this.#place(next, slide && next.scale === this.#window.scale, sights);
   }
 
-  /** Draw what is still missing, and what will be seen when the window follows each of these in turn. */
-  *prepare(turns: readonly Sights[]): Generator<void, void> {
+  /** Draw what is still missing, and what will be seen when the window follows what is to be in sight at each of these turns. */
+  *prepare(turns: readonly number[], inSight: (of: Picture, turn: number) => Sights): Generator<void, void> {
     let at = this.#window;
     if (at.scale < UNREADABLE) return;
-    for (const sights of turns) {
-      at = this.#within(this.#aim(sights, at) ?? at);
+    for (const turn of turns) {
+      at = this.#within(this.#aim(inSight(this.picture, turn), at) ?? at);
       while (this.picture.prepare(this.#part(at))) {
         void this.element.offsetHeight; // now, and not at the next step
         yield;
@@ -286,7 +278,7 @@ export class Stage {
     const found = this.#width ? this.#room(sights, from.scale) : undefined;
     if (!found) return undefined;
     const [all, room] = found;
-    const scale = Math.min(from.scale, Math.max(room, READABLE * this.least));
+    const scale = Math.min(from.scale, Math.max(room, this.#least));
     const moved = (at: number, low: number, high: number, from: number, to: number) =>
       Math.max(low - from * scale, Math.min(at, high - to * scale));
     // Drawn smaller, around the middle; then moved by as little as needed.
@@ -299,6 +291,7 @@ export class Stage {
   /** Draw at another size from now on. */
   grow(least: number): void {
     this.least = least;
+    this.#least = READABLE * least ** 1.4; // of a lecture hall's 1.5 this makes 13 px of the smallest words, of 12
     this.#own = false;
     this.#measured = [0, 0];
   }
