@@ -29,9 +29,10 @@ def test_a_drawing_follows_the_theme_of_the_notebook(open_notebook):
     book.command("apputils:change-theme", theme="JupyterLab Dark")
     expect(image).to_have_attribute("data-scheme", "dark")
     assert "15181c" in image.get_attribute("src")
-    # JupyterLab itself complains where its theme is changed again before its splash is gone
-    book.page.evaluate("document.body.dataset.jpThemeLight = 'true'")
-    expect(image).to_have_attribute("data-scheme", "light")
+    # by hand: JupyterLab itself complains where its theme is changed again before its splash is gone, and until then it may set its own again
+    book.page.wait_for_function(
+        "i => { document.body.dataset.jpThemeLight = 'true'; return i.dataset.scheme === 'light' }", arg=image.element_handle(), polling=200
+    )
     assert image.get_attribute("src") == light
 
 
