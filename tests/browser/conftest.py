@@ -98,6 +98,7 @@ def notebooks(browser: Browser, servers: Callable[[App], Server], name: str) -> 
         color_scheme: Literal["light", "dark"] = "light",
     ) -> Book:
         where = server or servers(app)
+        shutil.rmtree(where.home / "settings", ignore_errors=True)  # a theme that the test before has chosen
         if isinstance(what, Path):
             name = what.name
             if what.parent != where.root:
