@@ -63,6 +63,7 @@ def seen(stepper: Locator, trace: Trace, k: int) -> list[object]:
 def test_what_a_step_is_about_is_in_sight_at_every_step(show, make, width):
     trace = make()
     stepper = show(trace, width=width)
+    stepper.page.emulate_media(reduced_motion="reduce")  # the window is where it comes to rest at once
     missing = {}
     for k in range(len(trace.steps)):
         if out := seen(stepper, trace, k):
