@@ -88,7 +88,7 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
         return None
     if missed:
         ops, pulled = _as_reached(nodes, ops, pulled)
-    if nodes[0] is roots[0] or (len(nodes) > 1 and any(map(is_, nodes, roots))):
+    if any(map(is_, nodes, roots)):
         nodes, ops, writes = _without_roots(roots, nodes, ops, writes)
     to = record_module()
     trace: Trace = to.Trace(partial(to.built, nodes, seeds, ops, pulled, writes, to.names_in(frame or user_frame(2)), to.Moment(ops, thread)))

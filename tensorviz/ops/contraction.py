@@ -52,8 +52,6 @@ class MatMul(Op):
 
     @staticmethod
     def _left(g: Any, b: Any, a_shape: Any) -> Any:
-        if b.ndim == 2 and len(a_shape) == 2:
-            return g @ b.T
         if b.ndim == 2 and len(a_shape) > 2 and g.size > _LARGE:
             return _product(g.reshape((-1, g.shape[-1])), b.T).reshape(a_shape)  # one product for the whole stack
         if b.ndim > 1 and len(a_shape) > 1:
@@ -66,13 +64,10 @@ class MatMul(Op):
 
     @staticmethod
     def _right(g: Any, a: Any, b_shape: Any) -> Any:
-        if len(b_shape) == 2:
-            if a.ndim == 2:
-                return a.T @ g
-            if a.ndim > 2 and g.size > _LARGE:
-                # one product over all rows of the stack: what would be summed over the leading axes is never made
-                rows = g.size // b_shape[1]  # not -1, as there may be no columns of a
-                return _product(a.reshape((rows, b_shape[0])).T, g.reshape((rows, b_shape[1])))
+        if len(b_shape) == 2 < a.ndim and g.size > _LARGE:
+            # one product over all rows of the stack: what would be summed over the leading axes is never made
+            rows = g.size // b_shape[1]  # not -1, as there may be no columns of a
+            return _product(a.reshape((rows, b_shape[0])).T, g.reshape((rows, b_shape[1])))
         if a.ndim > 1 and len(b_shape) > 1:
             return _flipped(a) @ g
         if len(b_shape) == 1:

@@ -261,6 +261,14 @@ describe("the check beside the pass", () => {
     verdict: [verdict],
     reason: [""],
   });
+  const blamed = (state: "running" | "done", done: number) => ({
+    state,
+    done,
+    total: 4,
+    kind: "mismatch",
+    blame: 3,
+    rows: columns(3, 0, "local", "mismatch"),
+  });
   const group = () => named("Check")?.closest('[role="group"]') ?? view.element.querySelector(".tv-checker");
 
   it("offers nothing where no kernel has spoken, then a button, then how far it is", () => {
@@ -283,14 +291,7 @@ describe("the check beside the pass", () => {
 
   it("puts verdicts on the picture, into the timeline and into the inspector as they arrive", () => {
     open("broadcast", { step: 3 });
-    view.hear({
-      state: "running",
-      done: 1,
-      total: 4,
-      kind: "mismatch",
-      blame: 3,
-      rows: columns(3, 0, "local", "mismatch"),
-    });
+    view.hear(blamed("running", 1));
     drawn();
     expect(view.element.querySelector('[data-node="3"] .tv-verdict')?.getAttribute("data-sign")).toBe("bad");
     expect(view.element.querySelector('[data-node="2"] .tv-verdict')).toBeNull();
@@ -331,14 +332,7 @@ describe("the check beside the pass", () => {
 
   it("lets the inspector follow whoever steps on from the blamed node", () => {
     open("broadcast", { selected: 0 });
-    view.hear({
-      state: "done",
-      done: 4,
-      total: 4,
-      kind: "mismatch",
-      blame: 3,
-      rows: columns(3, 0, "local", "mismatch"),
-    });
+    view.hear(blamed("done", 4));
     drawn();
     named("Go to the blamed node, (X + b) ** 2")?.click();
     drawn();
