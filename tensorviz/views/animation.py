@@ -309,6 +309,7 @@ class Film:
                 saved=saved,
                 born=c.born(),
                 tags=c.tags,
+                signs=c.signs,
                 waiting=False,
                 notes=notes,
                 sideways=c.direction == "LR",

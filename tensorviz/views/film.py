@@ -135,6 +135,7 @@ def film(
             saved=any(s.parts.saved_input or s.parts.saved_output for s in every),
             born=composer.born(),
             tags=composer.tags,
+            signs=composer.signs,
             waiting=False,
             notes=composer.notes,
             sideways=direction == "LR",

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tensorviz.views import format as fmt
 from tensorviz.views import text
+from tensorviz.views.curves import number as n
 from tensorviz.views.layout.types import Point
 from tensorviz.views.marks import Pen
 from tensorviz.views.palette import STEEPNESS, Kind
 from tensorviz.views.parts import Tag
 
-SIZE, LINE, GAP = 12.0, 22.0, 20.0
+SIZE, LINE, GAP = 12.0, 25.0, 20.0
 STEPS, STEP = 9, 12.0
 BADGES = {
     "fork": "shares that arrived, which add up",
@@ -21,6 +22,13 @@ BADGES = {
     "unbroadcast": "summed where forward copied",
 }
 """What a badge says, by its kind."""
+SIGNS = {
+    "norm": (22.0, "norm of a larger array"),
+    "cut": (26.0, "detached: no gradient goes back"),
+    "block": (22.0, "a share of zeros"),
+    "zero": (28.0, "a gradient of zeros"),
+}
+"""Width and words of what stands at wires and glyphs besides."""
 
 
 def legend(
@@ -34,6 +42,7 @@ def legend(
     saved: bool,
     born: Tag | None = None,
     tags: Sequence[Tag] = (),
+    signs: Collection[str] = (),
     waiting: bool,
     notes: Sequence[str],
     sideways: bool,
@@ -41,7 +50,7 @@ def legend(
     """The markup and its height: entries one after the other, in as many lines as ``width`` asks for.
 
     ``cells``: whether arrays stand in tinted cells; ``numbers``: whether values and gradients stand at the wires at all; ``tags``: a badge of each kind;
-    ``born``: one of the badges of NaN and infinities that are shown.
+    ``born``: one of the badges of NaN and infinities that are shown; ``signs``: those of ``SIGNS`` that are.
     """
     entries: list[tuple[float, list[tuple[str, object]]]] = []
     if not numbers:
@@ -63,6 +72,9 @@ def legend(
         entries.append((tag.width + 6 + _width(BADGES[tag.kind]), [("badge", tag), ("note", BADGES[tag.kind])]))
     if born is not None:
         entries.append((_width("first appears here") + born.width + 6, [("born", born), ("note", "first appears here")]))
+    for name, (wide, words) in SIGNS.items():
+        if name in signs:
+            entries.append((wide + 6 + _width(words), [("sign", name), ("note", words)]))
     entries += [_words(note, "note") for note in notes]
     out, x, y = [], left, top + LINE / 2
     for wide, pieces in entries:
@@ -79,8 +91,7 @@ def plain_notes(pen: Pen, notes: Sequence[str], left: float, top: float) -> tupl
 
 
 def _width(words: str) -> float:
-    # Proportional fonts are narrower than monospaced ones; 0.56 of the size is wide enough for all that are named.
-    return text.units(words) * 0.56 * SIZE
+    return text.letters(words) * SIZE
 
 
 def _words(words: str, role: str) -> tuple[float, list[tuple[str, object]]]:
@@ -104,6 +115,9 @@ def _draw(pen: Pen, x: float, y: float, pieces: list[tuple[str, object]]) -> str
         elif isinstance(what, Tag):
             out.append((pen.born if role == "born" else pen.badge)(what, Point(x + what.width / 2, y)))
             x += what.width + 6
+        elif role == "sign":
+            out.append(_sign(pen, x, y, str(what)))
+            x += SIGNS[str(what)][0] + 6
         elif role == "bar":
             kind: Kind = "value" if what == "value" else "gradient"
             for i in range(STEPS):
@@ -118,3 +132,14 @@ def _draw(pen: Pen, x: float, y: float, pieces: list[tuple[str, object]]) -> str
             out.append(pen.text(x, y + 4.2, words, role, SIZE))
             x += text.width(words, SIZE) if role.startswith(("mark", "none")) else _width(words)
     return "".join(out)
+
+
+def _sign(pen: Pen, x: float, y: float, name: str) -> str:
+    """Each as it is in the picture: a piece of a wire with its mark, a glyph that is hatched."""
+    wide = SIGNS[name][0]
+    if name == "norm":
+        return pen.text(x, y + 4.2, "‖·‖", "dims", SIZE)
+    if name == "zero":
+        return f'<g transform="translate({n(x + wide / 2)},{n(y)})">{pen.glyph("leaf", wide, 16, False, "zero")}</g>'
+    middle, wire = x + wide / 2, pen.path(f"M{n(x)},{n(y)}h{n(wide)}", "wire")
+    return wire + (pen.cut(middle, y) if name == "cut" else pen.path(f"M{n(middle)},{n(y - 8)}v16", "block"))

@@ -181,6 +181,11 @@ class Pen:
         wide = text.width(word, size) + 6
         return self.rect(-wide / 2, -size * 0.62, wide, size * 1.2, 3, self.paint.attributes("ground"))
 
+    def cut(self, x: float, y: float) -> str:
+        """Two slashes across a gap in a wire that runs to the right."""
+        gap, slashes = f"M{n(x - 5)},{n(y)}H{n(x + 5)}", f"M{n(x - 9)},{n(y + 8)}l6,-16M{n(x + 3)},{n(y + 8)}l6,-16"
+        return self.path(gap, "cutgap") + self.path(slashes, "cutmark")
+
     def saved(self, x: float, y: float) -> str:
         return self.path(f"M{n(x)},{n(y - 7)}l5,7l-5,7l-5,-7z", "saved")
 

@@ -286,6 +286,6 @@ def _number(text: str) -> str:
 
 
 def _atom(text: str, kind: Kind) -> str:
-    """The name of a node, or the number that stands for it."""
-    element = "mn" if re.fullmatch(r"\(?−?[\d.]+(?:e−?\d+)?\)?", text) else "mi" if re.fullmatch(r"∂?\w+", text) else "mtext"
+    """The name of a node, or the number that stands for it. Never ``mtext``: a row of one sign between such counts as that sign, and loses its spaces."""
+    element = "mn" if re.fullmatch(r"\(?−?[\d.]+(?:e−?\d+)?\)?", text) else "mi"
     return f'<{element} class="tv-{kind}">{xml(text)}</{element}>'

@@ -45,6 +45,8 @@ class Picture:
     """One of the badges of NaN and infinities."""
     tags: list[Tag]
     """The first badge of each kind."""
+    signs: set[str]
+    """What else stands at wires and glyphs, by the names of ``legend.SIGNS``."""
     sideways: bool
 
 
@@ -76,6 +78,9 @@ class Composer:
         self.stations = {s.key: s for s in (station(p, direction) for p in shown)}
         # In a forward-only record nothing can be reached; grey would say that something is wrong.
         self.waiting = not trace.data.steps
+        labels = (c.label for p in shown for c in (p.value, p.gradient) if c is not None)
+        self.signs = {"norm"} if any(label.form == "stats" for label in labels) else set()
+        """What the legend has to explain of the states that were looked at."""
 
     def states(self, steps: Iterable[int | None]) -> Iterator[state.State]:
         """The states after the given steps, in ascending order; None is the end."""
@@ -125,6 +130,10 @@ class Composer:
         """Draw this state from here on."""
         self.now = now
         self.wiring = Wiring(self.pen, now, self.stations, self.centre, self.obstacles, self.direction, self.waiting)
+        found = {self.wiring.state(wire) for wire in self.scene.wires}
+        self.signs |= {sign for sign, how in (("cut", "detached"), ("block", "blocked")) if how in found}
+        if any(self.item_state(s.parts.item) == "zero" for s in self.stations.values()):
+            self.signs.add("zero")
 
     def draw(self, now: state.State) -> Picture:
         """The whole picture in one state."""
@@ -154,6 +163,7 @@ class Composer:
             any(s.parts.saved_input or s.parts.saved_output for s in every),
             self.born(shown=True),
             self.tags,
+            self.signs,
             self.direction == "LR",
         )
 

@@ -88,10 +88,18 @@ def gradient_norms(trace: Trace, ax: Axes | None = None, *, palette: str = "ligh
         if words:
             bold = tokens["err"] if strange[i] else tokens["ink"]
             ground = {"facecolor": tokens["bg"], "edgecolor": "none", "alpha": 0.85, "pad": 1.0}  # the line goes on behind the words
-            up = _roomier_above(shown, i)
-            offset, side = ((0, 9), "bottom") if up else ((0, -9), "top")
+            up, lean = _roomier(shown, i)
+            offset, side = (5 * lean, 9 if up else -9), "bottom" if up else "top"
             ax.annotate(
-                "\n".join(words), (x[i], shown[i]), offset, textcoords="offset points", ha="center", va=side, fontsize=9, color=bold, bbox=ground
+                "\n".join(words),
+                (x[i], shown[i]),
+                offset,
+                textcoords="offset points",
+                ha=_TOWARDS[lean],
+                va=side,
+                fontsize=9,
+                color=bold,
+                bbox=ground,
             )
     zero, nowhere = ~usable & ~strange, ~usable & strange
     if zero.any():
@@ -310,11 +318,21 @@ def _completed(trace: Trace) -> list[int]:
     return [i for i in sorted(last, key=last.__getitem__) if trace.nodes[i].cotangent is not None]
 
 
-def _roomier_above(heights: Array, i: int) -> bool:
-    """Whether the points beside one leave its words more room above it than below, on a log scale."""
-    others = [heights[j] for j in (i - 1, i + 1) if 0 <= j < len(heights)]
-    above, below = ([h for h in others if h > heights[i]], [h for h in others if h < heights[i]])
-    return not above or (bool(below) and min(above) / heights[i] >= heights[i] / max(below))
+_TOWARDS = {-1: "left", 0: "center", 1: "right"}
+"""How words end that keep away from a point to the left, from none, from one to the right."""
+
+
+def _roomier(heights: Array, i: int) -> tuple[bool, int]:
+    """Whether the points beside one leave its words more room above it than below, on a log scale; and which of the two stands on that side.
+
+    >>> _roomier(np.array([1.0, 2.0, 8.0]), 1)
+    (True, 1)
+    """
+    here = heights[i]
+    others = {side: heights[i + side] for side in (-1, 1) if 0 <= i + side < len(heights)}
+    above, below = ({side: h for side, h in others.items() if higher(h, here)} for higher in (np.greater, np.less))
+    up = not above or (bool(below) and min(above.values()) / here >= here / max(below.values()))
+    return up, sum(above if up else below)
 
 
 def _marks(node: TraceNode, array: Array, usable: bool) -> list[str]:

@@ -142,6 +142,7 @@ def _document(trace: Trace, picture: Picture, pen: Pen, step: int | None, title:
             saved=picture.has_saved,
             born=picture.born,
             tags=picture.tags,
+            signs=picture.signs,
             waiting=waiting,
             notes=picture.notes,
             sideways=picture.sideways,

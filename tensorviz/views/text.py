@@ -64,14 +64,30 @@ def width(text: str, size: float) -> float:
     return units(text) * ADVANCE * size
 
 
+def letters(text: str) -> float:
+    """About how wide ``text`` is in proportional letters, in parts of the size: as in DejaVu Sans, the broadest of those in ``SANS``.
+
+    >>> letters("il") < letters("ab") < letters("AB") < letters("WW") <= letters("权重")
+    True
+    """
+    return sum(_BREADTH.get(c) or _breadth(c) for c in text)
+
+
+_BREADTH = {c: breadth for breadth, some in ((0.33, "ijlI.,:;'|/- ·"), (0.41, "ftr()[]!"), (0.84, "=+−×÷→←<>≠#~∞"), (0.98, "mwMW@%…")) for c in some}
+
+
+def _breadth(c: str) -> float:
+    cells = units(c)
+    return cells / 2 if cells != 1 else 0.72 if c.isupper() else 0.61
+
+
 def heading(text: str) -> float:
-    """The pixels that a title takes at most: 16 px, bold, in proportional letters, of which capitals are wide and some very wide.
+    """The pixels that a title takes at most: 16 px and bold, which is an eighth wider.
 
     >>> heading("ab") < heading("AB") < heading("WW")
     True
     """
-    broad = sum(0.2 if c.isupper() else 0.0 for c in text) + sum(0.25 for c in text if c in "MWmw@%")
-    return 16 * (0.6 * units(text) + broad)
+    return 16 * 1.13 * letters(text)
 
 
 def cut(text: str, longest: int = LONGEST) -> str:

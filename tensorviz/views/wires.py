@@ -71,7 +71,7 @@ class Wiring:
 
     def edge(self, wire: Wire, row: Row, curve: list[Point]) -> tuple[int, str]:
         path = self._path(wire, row, curve)
-        how = "detached" if wire.cut else self._wire_state(wire)
+        how = self.state(wire)
         active = how == "active"
         tail, live = self.stations[wire.tail], self.paint.live
         end = path[-1]
@@ -120,14 +120,15 @@ class Wiring:
         """Two slashes across a gap in the wire."""
         to, s = self.centre[head], self.stations[head]
         if self.direction == "LR":
-            x, y = to.x - s.left + 20, to.y + row.port
-            gap, slashes = f"M{n(x - 5)},{n(y)}H{n(x + 5)}", f"M{n(x - 9)},{n(y + 8)}l6,-16M{n(x + 3)},{n(y + 8)}l6,-16"
-        else:
-            x, y = to.x + row.port, to.y - s.top + 18
-            gap, slashes = f"M{n(x)},{n(y - 5)}V{n(y + 5)}", f"M{n(x - 8)},{n(y - 3)}l16,-6M{n(x - 8)},{n(y + 9)}l16,-6"
+            return self.pen.cut(to.x - s.left + 20, to.y + row.port)
+        x, y = to.x + row.port, to.y - s.top + 18
+        gap, slashes = f"M{n(x)},{n(y - 5)}V{n(y + 5)}", f"M{n(x - 8)},{n(y - 3)}l16,-6M{n(x - 8)},{n(y + 9)}l16,-6"
         return self.pen.path(gap, "cutgap") + self.pen.path(slashes, "cutmark")
 
-    def _wire_state(self, wire: Wire) -> str:
+    def state(self, wire: Wire) -> str:
+        """``detached idle passed active blocked``"""
+        if wire.cut:
+            return "detached"
         found = [self.now.edges.get(use, "idle") for use in wire.uses]
         for how in ("active", "passed", "blocked"):
             if how in found:

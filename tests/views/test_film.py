@@ -156,7 +156,9 @@ def test_a_sign_keeps_its_words_in_the_title() -> None:
 
 
 def test_sentences_break_at_spaces_and_long_words_where_the_line_ends() -> None:
-    assert wrap("aa bb cc", 30, 10) == ["aa bb", "cc"]  # 30 / 5.35: five characters
-    assert wrap("abcdefghijkl", 30, 10) == ["abcde", "fghij", "kl"]
+    assert wrap("aa bb cc", 30, 10) == ["aa bb", "cc"]  # 4 · 6.1 + 3.3, and 6 · 6.1 + 2 · 3.3 would be too much
+    assert wrap("abcdefghijkl", 30, 10) == ["abcd", "efghij", "kl"]
     assert wrap("", 30, 10) == [""]
+    assert wrap("WWWW", 30, 10) == ["WWW", "W"]
+    assert wrap("权重权重", 30, 10) == ["权重权", "重"]
     assert wrap("a b c d e f g h i", 12, 10, most=2)[1].endswith("…")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
+import numpy as np
 import pytest
 
+import tensorviz as tv
 from tensorviz.views.formulas import Formula, Piece, formula
 from tensorviz.views.mathml import mathml, rendered
 from views import circuits
@@ -54,6 +56,14 @@ def said(markup: str) -> str:
 )
 def test_expressions_are_set(pieces: tuple[Piece, ...], expected: str) -> None:
     assert said(rendered(pieces)) == expected
+
+
+def test_a_sign_stands_between_names_that_are_no_texts_or_it_would_lose_its_spaces() -> None:
+    x = tv.tensor([1.0, 2.0], requires_grad=True, name="x")
+    trace = (x * 3.0 + 1.0).backward(np.ones(2))
+    (share,) = trace.nodes[2].shares
+    assert said(mathml(formula(trace, share))[len("<math") :].partition(">")[2].removesuffix("</math>")) == "∂(x * 3.0)=∂(x * 3.0 + 1.0)"
+    assert "mtext" not in mathml(formula(trace, share))
 
 
 @pytest.mark.parametrize(

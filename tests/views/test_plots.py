@@ -6,6 +6,7 @@ import itertools
 import re
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,6 +66,20 @@ def test_words_stand_above_or_below_their_point_where_the_one_beside_it_is_not(w
     ax = plots.gradient_norms(((X + b) * weights).sum().backward())
     assert names(ax.xaxis)[-2:] == ["X", "b"]  # the gradient of b is 2.2 or 0.03 times that of X
     assert [(t.get_text(), t.get_va()) for t in ax.texts] == [("Σ axis 0", side)]
+
+
+def test_no_words_cover_a_point_where_points_are_many() -> None:
+    draw = np.random.default_rng(1)
+    h: Any = tv.tensor(draw.normal(size=(8, 16)), name="data")
+    for i in range(12):
+        W = tv.tensor(draw.normal(size=(16, 16)) / 4, requires_grad=True, name=f"W{i}")
+        h = tv.relu(h @ W + tv.tensor(np.zeros(16), requires_grad=True, name=f"c{i}"))
+    ax = plots.gradient_norms((h**2).mean().backward())
+    ax.figure.canvas.draw()
+    points = np.concatenate([ax.transData.transform(some.get_offsets()) for some in ax.collections])
+    extents = [word.get_window_extent() for word in ax.texts]
+    assert len(extents) == 12
+    assert not any(e.x0 < x < e.x1 and e.y0 < y < e.y1 for e in extents for x, y in points)
 
 
 def test_zero_and_nan_gradients_are_marked_not_lost() -> None:

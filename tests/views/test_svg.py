@@ -13,8 +13,10 @@ import pytest
 
 import tensorviz as tv
 from tensorviz.trace import Trace
+from tensorviz.views.legend import BADGES, SIGNS
 from tensorviz.views.palette import PALETTES
 from tensorviz.views.svg import skeleton, to_svg
+from tensorviz.views.text import letters
 from views import circuits
 
 NAMES = {
@@ -395,6 +397,37 @@ def test_the_legend_says_what_each_kind_of_badge_means_and_counts_for_none_of_th
     assert not words & set(texts(to_svg(trace, legend=False)))
     assert to_svg(trace).count('data-badge="') == to_svg(trace, legend=False).count('data-badge="')
     assert not words & set(texts(to_svg(tv.tensor(2.0, requires_grad=True).exp().backward())))
+
+
+def test_the_legend_says_what_cuts_bars_and_hatching_mean_where_they_are_seen() -> None:
+    x = tv.tensor([1.0, -2.0], requires_grad=True, name="x")
+    dead = tv.tensor([-1.0, -3.0], requires_grad=True, name="dead")
+    trace = (x * x.detach() + tv.relu(dead)).sum().backward()
+    cut, block, zero = (SIGNS[name][1] for name in ("cut", "block", "zero"))
+    words = {cut, block, zero}
+    for shown in (to_svg(trace), to_svg(trace, direction="TB"), to_svg(trace, steps=[0, 10]), trace.to_animated_svg()):
+        assert words <= set(texts(shown))
+    assert words & set(texts(to_svg(trace, step=0))) == {cut}
+    assert not words & set(texts(to_svg(trace, legend=False)))
+    assert not words & set(texts(to_svg(circuits.staged())))
+    assert SIGNS["norm"][1] not in texts(to_svg(trace))
+    assert SIGNS["norm"][1] in texts(to_svg((tv.tensor(np.ones((8, 8)), requires_grad=True) ** 2).mean().backward()))
+
+
+def test_the_gaps_between_the_entries_of_a_legend_are_even() -> None:
+    fonts = pytest.importorskip("matplotlib.font_manager")
+    font = fonts.get_font(fonts.findfont("DejaVu Sans"))  # the broadest of those that the pictures ask for
+    font.set_size(100, 72)
+    said = [
+        *BADGES.values(),
+        *(words for _, words in SIGNS.values()),
+        "solid forward, dashed backward",
+        "saved for backward: left input, right output",
+    ]
+    for words in said:
+        drawn = sum(font.load_char(ord(c)).linearHoriAdvance for c in words) / 65536 / 100
+        assert drawn <= letters(words) * 1.02, words
+        assert letters(words) < 1.06 * drawn, words
 
 
 def test_the_legend_of_a_picture_that_runs_down_speaks_of_left_and_right() -> None:
