@@ -5,9 +5,10 @@ Each takes an ``ax`` and returns it; without one a new figure is made. matplotli
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from tensorviz.views.captions import title as title_of
 from tensorviz.views.labels import grid
 from tensorviz.views.palette import MOST, STEEPNESS, Tokens, mix
 from tensorviz.views.palette import palette as tokens_of
+from tensorviz.views.paragraph import wrap
 from tensorviz.views.scale import scale_of
 
 if TYPE_CHECKING:
@@ -31,10 +33,24 @@ MOST_NAMES = 40
 DECADES = 6
 """Of the log scale, as in the stepper: what is a millionth of the largest has no colour left."""
 MOST_NUMBERS = 100
-"""Cells in which numbers are printed."""
+"""Cells in which numbers are printed, where there is room for them."""
+WIDEST, HIGHEST = 14.0, 10.0
+"""Inches of a figure of our own."""
+MARGINS = 1.8, 1.2
+"""Inches of it that a heat map leaves to its words and its scale."""
+LEAST_ROW = 0.25
+"""Inches in which a line of numbers can be read."""
+BAR = 0.14
+"""Inches across the scale beside a heat map."""
+FLAT = 0.9
+"""Inches of height below which the numbers of a scale would touch, so that it lies below the map."""
 FAINT = 0.05
 """Of the full colour: where no cell has more, nothing is seen."""
 ARRAYS = ("value", "local", "total")
+TICK, TITLE = 6.4, 11.0
+"""Points of the average character under an axis, and of the letters of a title."""
+PAD = 0.1
+"""Inches around what stands in a figure."""
 STEPS = tuple(10.0 ** (k / 2) for k in range(-32, 1))
 """Half decades from 1e-16 to 1."""
 
@@ -106,9 +122,9 @@ def gradient_norms(trace: Trace, ax: Axes | None = None, *, palette: str = "ligh
         ax.axhline(floor, color=tokens["hair2"], linewidth=0.8, linestyle=":", zorder=1)
     ax.set_ylim((floor if zero.any() else low) / 3, roof * (4 if nowhere.any() else 1))
     every = max(1, math.ceil(len(order) / MOST_NAMES))
-    ax.set_xticks(
-        x[::every], [_name(node) for node in nodes[::every]], rotation=60 if len(order) > 8 else 0, ha="right" if len(order) > 8 else "center"
-    )
+    names = [_name(node) for node in nodes[::every]]
+    turned = len(order) > 8 or _crowded(names, 72 * _room(ax)[0] / len(names))
+    ax.set_xticks(x[::every], names, rotation=60 if turned else 0, ha="right" if turned else "center")
     ax.set_xlim(-0.6, len(order) - 0.4)
     ax.set_ylabel("norm of the gradient, ‖∂‖")
     ax.set_xlabel("nodes in the order in which their gradients are complete")
@@ -153,11 +169,19 @@ def share_heatmap(
         raise OptionError(f"share {share} of {title_of(node)} is empty: shape {fmt.shape(values.shape)}")
     table = values.reshape(grid(values.shape))
     rows, cols = table.shape
-    numbers = table.size <= MOST_NUMBERS
-    words = fmt.cells(values) if numbers else []
+    words = fmt.cells(values) if table.size <= MOST_NUMBERS else []
     # Inches of a cell: as wide as the longest number in it, in letters of 10 points that are 0.602 of that wide.
-    high, wide = 0.42, max(0.62, 0.16 + 0.0836 * max(map(len, words), default=0)) if numbers else 0.42
-    ax = _axes("share_heatmap", ax, tokens, (max(3.6, min(14.0, 1.8 + wide * cols)), max(2.4, min(10.0, 1.2 + high * rows))))
+    _check_axes("share_heatmap", ax)
+    room = _room(ax)
+    wide, high = max(0.62, 0.16 + 0.0836 * max(map(len, words), default=0)), min(0.42, room[1] / rows)
+    numbers = bool(words) and wide * cols <= room[0] and high >= LEAST_ROW
+    aspect: float | Literal["auto"] = high / wide if numbers else "auto" if max(rows, cols) > 6 * min(rows, cols) else 1.0
+    # Inches of the map; of a long one without numbers the cells are as high or wide as there is room.
+    across = room[0] if ax is not None else max(1.8, min(room[0], (wide if numbers else 0.42) * cols))
+    down = max(1.2, min(room[1], 0.42 * rows)) if aspect == "auto" else min(room[1], across * rows / cols * float(aspect))
+    flat = down < FLAT
+    size = (across + MARGINS[0], down * (across + 1.2) / across + 1.8) if flat else (across + MARGINS[0], down + MARGINS[1])
+    ax = _axes("share_heatmap", ax, tokens, size, compress=True)
     from matplotlib.colors import AsinhNorm, LinearSegmentedColormap, SymLogNorm
 
     strength = MOST if numbers else 1.0
@@ -169,10 +193,12 @@ def share_heatmap(
         np.ma.masked_invalid(table),
         cmap=colours,
         norm=scale,
-        aspect="auto" if max(rows, cols) > 6 * min(rows, cols) else high / wide if numbers else "equal",
+        aspect=aspect,
     )
     if numbers:
         _print(ax, table, words, tokens)
+    for spine in ax.spines.values():
+        spine.set_visible(True)  # or a cell of zero would have no border
     ax.set_xticks([] if not values.ndim else range(cols) if cols <= 16 else range(0, cols, math.ceil(cols / 12)))
     ax.set_yticks([] if values.ndim < 2 else range(rows) if rows <= 16 else range(0, rows, math.ceil(rows / 12)))
     if values.ndim:
@@ -182,14 +208,10 @@ def share_heatmap(
     peak = float(np.abs(table[np.isfinite(table)]).max(initial=0.0))
     faint = not (numbers or log) and 0 < math.asinh(STEEPNESS * peak / most) < FAINT * math.asinh(STEEPNESS)
     hint = f"\nat most {fmt.number(peak)} where the pass has {fmt.number(most)}: log=True shows it" if faint else ""
-    ax.set_title(_told(trace, node, found, share, array) + hint, color=tokens["ink"], fontsize=11)
+    _title(ax, _told(trace, node, found, share, array) + hint, tokens)
     if colorbar:
         inner = most / (10 ** (DECADES / 2) if log else 10)
-        ticks = [-most, -inner, 0, inner, most]
-        bar = ax.figure.colorbar(image, ax=ax, ticks=ticks)
-        bar.ax.set_yticks([], minor=True)
-        bar.ax.set_yticklabels([fmt.number(t) for t in ticks], color=tokens["ink2"])
-        bar.outline.set_edgecolor(tokens["hair2"])
+        _colorbar(ax, image, [-most, -inner, 0, inner, most], tokens, flat)
     return ax
 
 
@@ -234,14 +256,20 @@ def error_curve(
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.plot(
-        h, np.where(exact | wild, np.nan, errors), color=tokens["gline"], linewidth=1.8, marker="o", markersize=4.5, label="|a − n| / max(|a|, |n|)"
+        h,
+        np.where(exact | wild, np.nan, errors),
+        color=tokens["gline"],
+        linewidth=1.8,
+        marker="o",
+        markersize=4.5,
+        label="_" if (exact | wild).all() else "|a − n| / max(|a|, |n|)",
     )
     if exact.any():
         ax.scatter(h[exact], np.full(exact.sum(), floor), 40, tokens["gline"], marker="v", label="no difference at all")
     if wild.any():
         ax.scatter(h[wild], np.full(wild.sum(), 2.0), 40, tokens["err"], marker="X", label="NaN or infinity")
     usable = ~wild
-    if usable.any():
+    if usable.any() and np.ptp(errors[usable]) > 0:
         best = _valley(np.where(usable, errors, np.inf))
         right = 2 * np.log10(h[best]) > np.log10(h.min()) + np.log10(h.max())  # beyond the middle, the words stand before the line
         ax.axvline(h[best], color=tokens["nowink"], linewidth=1, linestyle=(0, (2, 2)))
@@ -257,11 +285,12 @@ def error_curve(
             fontsize=10,
         )
     ax.axhline(1e-3, color=tokens["ok"], linewidth=1, linestyle=(0, (6, 3)), label="rtol of a check, 1e−3")
-    ax.set_ylim(floor / 3, 10)
+    ax.set_ylim(floor / 3, 100)  # an error is 2 at most; above it there is room for words
+    ax.set_yticks(10.0 ** np.arange(0, math.log10(floor), -2))
     ax.set_xlabel("step h")
     ax.set_ylabel("relative error")
     entry = f"[{', '.join(map(str, place))}]" if place else ""
-    ax.set_title(f"∂{_name(node)}{entry} = {fmt.number(analytic)} against central differences", color=tokens["ink"], fontsize=11)
+    _title(ax, f"∂{_name(node)}{entry} = {fmt.number(analytic)} against central differences", tokens)
     _legend(ax, tokens)
     return ax
 
@@ -290,15 +319,16 @@ def differences(trace: Trace, node: TraceNode, place: tuple[int, ...], analytic:
 
 
 def _valley(errors: Array) -> int:
-    """Where the error is small with both of its neighbours, so that a lucky zero among round-off is not taken for the best; of several the middle.
+    """The smallest error at or beside where it is small with both of its neighbours, so that a lucky zero among round-off is not taken for the best; of several the middle.
 
-    >>> _valley(np.array([1.0, 0.0, 1.0, 0.1, 0.1, 0.1, 1.0]))
-    4
+    >>> _valley(np.array([1.0, 0.0, 1.0, 0.1, 0.1, 0.1, 1.0])), _valley(np.array([1.0, 0.3, 0.2, 0.1, 0.5, 1.0]))
+    (4, 3)
     """
     around = np.concatenate([errors[:1], errors, errors[-1:]])
     worst = np.maximum(np.maximum(around[:-2], around[1:-1]), around[2:])
     least = np.flatnonzero(worst == worst.min())
-    return int(least[len(least) // 2])
+    middle = int(least[len(least) // 2])
+    return min((middle, *(i for i in (middle - 1, middle + 1) if 0 <= i < len(errors))), key=errors.__getitem__)
 
 
 # ---- what is drawn -----------------------------------------------------------------------------------------------
@@ -335,6 +365,11 @@ def _roomier(heights: Array, i: int) -> tuple[bool, int]:
     return up, sum(above if up else below)
 
 
+def _crowded(names: Sequence[str], room: float) -> bool:
+    """Whether two neighbours under an axis would touch where each has so many points for itself."""
+    return any((text.units(a) + text.units(b)) / 2 * TICK > room for a, b in itertools.pairwise(names))
+
+
 def _marks(node: TraceNode, array: Array, usable: bool) -> list[str]:
     words = []
     if fmt.specials(array):
@@ -349,7 +384,8 @@ def _marks(node: TraceNode, array: Array, usable: bool) -> list[str]:
 
 
 def _name(node: TraceNode) -> str:
-    return text.cut(title_of(node), 16).replace("$", r"\$")
+    title = title_of(node)
+    return text.cut(title, round(16 * len(title) / max(1.0, text.units(title)))).replace("$", r"\$")
 
 
 def _share(node: TraceNode, position: Any) -> Share:
@@ -369,10 +405,15 @@ def _told(trace: Trace, node: TraceNode, share: Share, position: int, array: str
     which = f"share {position % len(node.shares) + 1} of {len(node.shares)}" if len(node.shares) > 1 else "only share"
     what = {
         "value": which,
-        "local": f"{which}, before Σ {in_words(share.summed_axes)}" if share.summed_axes else which,
+        "local": f"{which}, before {_summed(share)}" if share.summed_axes else which,
         "total": f"sum after {which}",
     }
     return f"∂{_name(node)}: {what[array]}, from {sender}"
+
+
+def _summed(share: Share) -> str:
+    """In one piece where a title is broken."""
+    return f"Σ {in_words(share.summed_axes)}".replace(" ", "\xa0")
 
 
 def _print(ax: Axes, table: Array, words: Sequence[str], tokens: Tokens) -> None:
@@ -401,16 +442,17 @@ def _element(trace: Trace, node: TraceNode, index: Sequence[int] | None) -> tupl
 # ---- matplotlib --------------------------------------------------------------------------------------------------
 
 
-def _axes(where: str, ax: Axes | None, tokens: Tokens, size: tuple[float, float]) -> Axes:
-    """The axes that were given, or those of a new figure, in the colours of the palette."""
+def _axes(where: str, ax: Axes | None, tokens: Tokens, size: tuple[float, float], *, compress: bool = False) -> Axes:
+    """The axes that were given, or those of a new figure, in the colours of the palette; ``compress`` where they keep their shape."""
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:
         raise MissingExtraError("plots need matplotlib, which a plain install leaves out: pip install 'tensorviz-backward[lab]'") from error
-    if ax is not None and not hasattr(ax, "set_facecolor"):
-        raise DTypeError(f"{where}: ax must be matplotlib axes or None, got {shown(ax)}")
+    _check_axes(where, ax)
     if ax is None:
-        figure, ax = plt.subplots(figsize=size, layout="constrained")
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+        figure, ax = plt.subplots(figsize=size, layout=ConstrainedLayoutEngine(w_pad=PAD, h_pad=PAD, compress=compress))
         figure.set_facecolor(tokens["bg"])
     ax.set_facecolor(tokens["bg"])
     for side, spine in ax.spines.items():
@@ -420,6 +462,44 @@ def _axes(where: str, ax: Axes | None, tokens: Tokens, size: tuple[float, float]
     ax.xaxis.label.set_color(tokens["ink2"])
     ax.yaxis.label.set_color(tokens["ink2"])
     return ax
+
+
+def _check_axes(where: str, ax: Any) -> None:
+    if ax is not None and not hasattr(ax, "set_facecolor"):
+        raise DTypeError(f"{where}: ax must be matplotlib axes or None, got {shown(ax)}")
+
+
+def _room(ax: Axes | None) -> tuple[float, float]:
+    """Inches that there are for a plot: of the axes that were given, else of the largest figure of our own."""
+    if ax is None:
+        return WIDEST - MARGINS[0], HIGHEST - MARGINS[1]
+    box = ax.get_window_extent()
+    return box.width / ax.figure.dpi, box.height / ax.figure.dpi
+
+
+def _title(ax: Axes, words: str, tokens: Tokens) -> None:
+    """In as many lines as the width asks for: matplotlib makes no room for a title at the sides."""
+    width = _room(ax)[0] * 72
+    lines = [part for line in words.split("\n") for part in wrap(line, width, TITLE)]
+    ax.set_title("\n".join(lines), color=tokens["ink"], fontsize=TITLE)
+
+
+def _colorbar(ax: Axes, image: Any, ticks: list[float], tokens: Tokens, flat: bool) -> None:
+    """The scale of a heat map, beside it and as high; below a ``flat`` one, as wide, where its numbers would touch."""
+    (rows, cols), (width, height), aspect = image.get_array().shape, _room(ax), ax.get_aspect()
+    if aspect != "auto":
+        shape = rows / cols * float(aspect)
+        width, height = min(width, height / shape), min(height, width * shape)
+    along, across = (width, height) if flat else (height, width)
+    words = [fmt.number(t) for t in ticks]
+    if flat and max(map(len, words)) * TICK > 72 * width / len(ticks):
+        ticks, words = ticks[::2], words[::2]
+    # The map may grow until it fills the figure, and a scale that is asked to be too slender is as long as the map and thinner.
+    bar = ax.figure.colorbar(image, ax=ax, location="bottom" if flat else "right", fraction=min(0.5, 1.5 * BAR / across), aspect=1.3 * along / BAR)
+    bar.ax.minorticks_off()
+    bar.set_ticks(ticks, labels=words)
+    bar.ax.tick_params(colors=tokens["ink2"])
+    bar.outline.set_edgecolor(tokens["hair2"])
 
 
 def _legend(ax: Axes, tokens: Tokens) -> None:

@@ -102,6 +102,15 @@ def test_of_many_nodes_every_few_are_named() -> None:
     assert 20 <= len(names(ax.xaxis)) <= plots.MOST_NAMES
 
 
+@pytest.mark.parametrize("letters", ["a_name_that_is_long", "权重矩阵偏置向量梯度下降学习率"])
+def test_long_names_under_the_axis_are_turned_rather_than_on_top_of_each_other(letters: str) -> None:
+    found: Any = tv.tensor(2.0, requires_grad=True, name=f"0{letters}")
+    for k in range(1, 6):
+        found = found * tv.tensor(2.0, requires_grad=True, name=f"{k}{letters}")
+    assert {t.get_rotation() for t in plots.gradient_norms(found.backward()).get_xticklabels()} == {60.0}
+    assert {t.get_rotation() for t in plots.gradient_norms(circuits.broadcast()).get_xticklabels()} == {0.0}
+
+
 def test_a_forward_record_has_no_norms() -> None:
     with pytest.raises(ValueError, match="backward has not been called"):
         plots.gradient_norms(circuits.broadcast(forward_only=True))
@@ -127,6 +136,45 @@ def test_no_number_of_a_heat_map_touches_the_next_one() -> None:
     assert len(extents) == 12
     assert all(a.x1 < b.x0 for k, (a, b) in enumerate(itertools.pairwise(extents)) if k % 4 != 3)
     assert all(a.y0 > b.y1 for a, b in zip(extents, extents[4:], strict=False))
+
+
+@pytest.mark.parametrize("shape", [(24,), (40, 2), (4, 25)])
+def test_where_numbers_would_not_fit_the_colours_say_it_alone(shape: tuple[int, ...]) -> None:
+    x = tv.tensor(np.ones(shape), requires_grad=True, name="x")
+    ax = plots.share_heatmap((x * np.linspace(-1.234e-9, 9.87e-7, x.size).reshape(shape)).sum().backward(), "x")
+    assert x.size <= plots.MOST_NUMBERS
+    assert not written(ax)
+
+
+def test_numbers_fit_the_axes_that_were_given_or_are_left_out() -> None:
+    from matplotlib import pyplot as plt
+
+    x = tv.tensor(np.ones((2, 8)), requires_grad=True, name="x")
+    trace = (x * np.linspace(-0.01234, 0.0987, 16).reshape(2, 8)).sum().backward()
+    assert len(written(plots.share_heatmap(trace, "x"))) == 16
+    _, (left, _) = plt.subplots(1, 2)
+    assert not written(plots.share_heatmap(trace, "x", ax=left))
+
+
+SHAPES: list[tuple[int, ...]] = [(), (2,), (6,), (2, 3), (3, 2), (2, 1, 3, 1, 2), (30, 1), (16, 16), (2, 30)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("array", ["local", "value"])
+def test_title_and_scale_stay_inside_and_the_scale_is_as_long_as_the_map(shape: tuple[int, ...], array: str) -> None:
+    x = tv.tensor(np.full(shape, 0.123456), requires_grad=True, name="a_name_that_is_long")
+    ax = plots.share_heatmap((x * np.ones((2, *shape)) * -0.1234).sum().backward(), 0, array=array)
+    figure = ax.figure
+    figure.canvas.draw()
+    assert not ax.title.get_window_extent().x0 < 0 and ax.title.get_window_extent().x1 <= figure.bbox.x1
+    (scale,) = (other for other in figure.axes if other is not ax)
+    lying = scale.get_window_extent().width > scale.get_window_extent().height
+    here, there = (list(a.get_window_extent().intervalx if lying else a.get_window_extent().intervaly) for a in (ax, scale))
+    assert here == pytest.approx(there, abs=0.1 * (here[1] - here[0]))
+    words = [w.get_window_extent() for w in (scale.get_xticklabels() if lying else scale.get_yticklabels())]
+    assert len(words) >= 3
+    assert not any(a.overlaps(b) for a, b in itertools.pairwise(words))
+    assert all(figure.bbox.x0 <= w.x0 and w.x1 <= figure.bbox.x1 for w in words)
 
 
 def test_where_a_share_is_too_small_to_be_seen_the_title_says_how_it_is() -> None:
@@ -231,6 +279,29 @@ def test_the_valley_lies_between_round_off_and_curvature() -> None:
     assert any(word.startswith("best h = ") for word in written(ax))
 
 
+def test_the_best_step_is_the_lowest_point_of_the_valley() -> None:
+    # Three errors of about the same size: the middle one is the best of its neighbourhood and the highest of the three.
+    errors = np.array([1e-2, 1e-6, 5e-11, 1e-10, 3e-11, 2e-10, 1e-6])
+    assert plots._valley(errors) == 4
+    assert plots._valley(np.array([1e-2, 0.0, 1e-3, 1e-8, 1e-9, 1e-8, 1e-3])) == 4  # a lucky zero among round-off
+
+
+def test_where_every_step_is_as_good_none_is_called_the_best() -> None:
+    x = tv.tensor([1.0, 2.0], requires_grad=True, name="x")
+    with np.errstate(all="ignore"):
+        ax = plots.error_curve((np.sqrt(x - 1.0)).sum().backward(), "x", [0])
+    assert not any(word.startswith("best h") for word in written(ax))
+    assert "|a − n| / max(|a|, |n|)" not in [t.get_text() for t in ax.get_legend().get_texts()]
+
+
+def test_the_words_of_the_best_step_stand_above_the_curve() -> None:
+    trace = (tv.tensor(1e-13, requires_grad=True, name="x") * 1e-13 + 1.0).tanh().backward()
+    ax = plots.error_curve(trace, 0)
+    ax.figure.canvas.draw()
+    (said,) = (text for text in ax.texts if text.get_text().startswith("best h"))
+    assert said.get_window_extent().y0 > ax.transData.transform((1.0, 2.0))[1]
+
+
 def test_where_the_best_step_is_the_largest_its_words_stay_inside() -> None:
     x = tv.tensor([1.0, 2.0], requires_grad=True, name="x")
     ax = plots.error_curve((x * x).sum().backward(), "x")
@@ -288,6 +359,9 @@ def test_colours_are_those_of_the_palette_and_can_be_read(kind: str, palette: st
     for words in [*ax.get_xticklabels(), *ax.get_yticklabels(), ax.xaxis.label, ax.title]:
         if words.get_text():
             assert contrast(matplotlib.colors.to_hex(words.get_color()), paper) >= 4.5
+    for scale in (other for other in ax.figure.axes if other is not ax):
+        for mark in scale.yaxis.get_majorticklines() + scale.xaxis.get_majorticklines():
+            assert contrast(matplotlib.colors.to_hex(mark.get_color()), paper) >= 4.5
     ax.figure.savefig(tmp_path / "plot.png")
     assert (tmp_path / "plot.png").stat().st_size > 4000
 
