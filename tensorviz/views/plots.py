@@ -47,8 +47,8 @@ FLAT = 0.9
 FAINT = 0.05
 """Of the full colour: where no cell has more, nothing is seen."""
 ARRAYS = ("value", "local", "total")
-TICK, TITLE = 6.4, 11.0
-"""Points of the average character under an axis, and of the letters of a title."""
+TICK, TITLE, GAP = 10.0, 11.0, 6.0
+"""Points of the letters under an axis and of a title, and between two names under an axis."""
 PAD = 0.1
 """Inches around what stands in a figure."""
 STEPS = tuple(10.0 ** (k / 2) for k in range(-32, 1))
@@ -367,7 +367,7 @@ def _roomier(heights: Array, i: int) -> tuple[bool, int]:
 
 def _crowded(names: Sequence[str], room: float) -> bool:
     """Whether two neighbours under an axis would touch where each has so many points for itself."""
-    return any((text.units(a) + text.units(b)) / 2 * TICK > room for a, b in itertools.pairwise(names))
+    return any((text.letters(a) + text.letters(b)) / 2 * TICK + GAP > room for a, b in itertools.pairwise(names))
 
 
 def _marks(node: TraceNode, array: Array, usable: bool) -> list[str]:
@@ -492,7 +492,7 @@ def _colorbar(ax: Axes, image: Any, ticks: list[float], tokens: Tokens, flat: bo
         width, height = min(width, height / shape), min(height, width * shape)
     along, across = (width, height) if flat else (height, width)
     words = [fmt.number(t) for t in ticks]
-    if flat and max(map(len, words)) * TICK > 72 * width / len(ticks):
+    if flat and max(map(text.letters, words)) * TICK + GAP > 72 * width / len(ticks):
         ticks, words = ticks[::2], words[::2]
     # The map may grow until it fills the figure, and a scale that is asked to be too slender is as long as the map and thinner.
     bar = ax.figure.colorbar(image, ax=ax, location="bottom" if flat else "right", fraction=min(0.5, 1.5 * BAR / across), aspect=1.3 * along / BAR)
