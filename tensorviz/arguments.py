@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Real
 from os import PathLike, fsencode, fspath
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,6 +136,8 @@ def element(where: str, index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
 def dtype_of(where: str, value: Any) -> np.dtype[Any]:
     """``value`` as a dtype."""
     try:
+        if isinstance(value, ModuleType):  # its attribute `dtype` is none, which NumPy 1 overlooks
+            raise TypeError
         found: np.dtype[Any] = np.dtype(value)
     except (TypeError, ValueError):
         raise DTypeError(f"{where}: {shown(value)} is no dtype") from None

@@ -211,8 +211,8 @@ def _filled(op: Op, slow: str, names: tuple[str, ...], constants: str, of_array:
 
 
 def _forward(op: Op, names: tuple[str, ...], arrays: list[str]) -> str:
-    """The expression for the result."""
-    if op.expression and not set(parameters(op.run)).difference(op.slots, names).intersection(re.findall(NAME, op.expression)):
+    """The expression for the result. Of NumPy 1 the forward rule gives it, which has been taught that Python numbers are weak."""
+    if op.expression and not NUMPY_1 and not set(parameters(op.run)).difference(op.slots, names).intersection(re.findall(NAME, op.expression)):
         return _written(op, op.expression)
     return f"forward({', '.join([*arrays, *[f'{n}={_own(n)}' for n in names]])})"
 

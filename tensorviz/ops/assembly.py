@@ -190,8 +190,8 @@ def _vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     """The powers of a vector as columns."""
     x = as_array(x)
     n = x.size if N is None else index("N", N)
-    powers = np.arange(n) if increasing else np.arange(n)[::-1]
-    return np.power(x[:, None], powers.astype(x.dtype))
+    powers, kind = np.arange(n) if increasing else np.arange(n)[::-1], np.promote_types(x.dtype, int)
+    return np.power(x[:, None].astype(kind), powers.astype(kind))
 
 
 @expose(numpy=[np.polyval])
@@ -206,16 +206,24 @@ def _polyval(p: Any, x: Any) -> Any:
 
 @expose(numpy=[np.logspace])
 def _logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0) -> Any:
+    if np.ndim(base):  # then its axes stand beside those of the ends
+        start, stop, base = (as_array(x) for x in (start, stop, base))
+        most = max(x.ndim for x in (start, stop, base))
+        start, stop, base = (np.reshape(x, (1,) * (most - x.ndim) + x.shape) for x in (start, stop, base))
+        base = np.expand_dims(base, axis)
     found = np.power(base, np.linspace(start, stop, num, endpoint, axis=axis))
     return found if dtype is None else found.astype(dtype)
 
 
 @expose(numpy=[np.geomspace])
 def _geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    start, stop = as_array(start), as_array(stop)
     sign = np.sign(_values(start))
     if np.any(sign != np.sign(_values(stop))) or not np.all(sign):
         raise DTypeError("np.geomspace of Tensors runs between numbers of one sign, none of them 0")
-    found = sign * np.exp(np.linspace(np.log(start * sign), np.log(stop * sign), num, endpoint))
+    kind = np.result_type(start.dtype, stop.dtype, np.zeros((), dtype))
+    start, stop = (np.log((end * sign).astype(kind)) for end in (start, stop))
+    found = sign * np.exp(np.linspace(start, stop, num, endpoint))
     found = found if axis == 0 else np.moveaxis(found, 0, axis)
     return found if dtype is None else found.astype(dtype)
 

@@ -156,6 +156,8 @@ class SetItem(Op):
         if lasting is not None:
             share = np.where(lasting, share, np.zeros((), share.dtype))
         extra = len(v_shape) - share.ndim
+        if extra > 0 and not share.size:  # where nothing is selected NumPy takes an empty v whatever its first axes are
+            return np.zeros(v_shape, share.dtype)
         return np.reshape(share, (1,) * extra + share.shape) if extra > 0 else share
 
     vjps = (lambda g, key, i, j, k, l: set_at(g, fill(key, i, j, k, l), 0), _value, None, None, None, None)

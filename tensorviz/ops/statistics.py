@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -321,18 +322,43 @@ def _cov(
     *,
     dtype: Any = None,
 ) -> Any:
-    """The covariances of the rows of ``m`` (and ``y``)."""
-    if fweights is not None or aweights is not None:
-        raise DTypeError("np.cov on a Tensor takes no weights; subtract the weighted mean and multiply")
+    """The covariances of the rows of ``m`` (and ``y``), float64 or wider unless ``dtype`` says otherwise; differentiable in weights, too."""
+    m, y = as_array(m), None if y is None else as_array(y)
+    kind = np.result_type(*[series.dtype for series in (m, y) if series is not None], np.float64) if dtype is None else dtype
+    x = _variables(m.astype(kind), not rowvar and m.ndim != 1 and (_TURNS_A_ROW or m.shape[0] != 1))
+    if not x.shape[0]:
+        return np.zeros((0, 0))
+    if y is not None:
+        x = np.concatenate([x, _variables(y.astype(kind), not rowvar and y.ndim != 1 and y.shape[0] != 1)], axis=0)
+    weights = [_observed(name, w, x.shape[1]) for name, w in (("fweights", fweights), ("aweights", aweights)) if w is not None]
+    less = (0 if bias else 1) if ddof is None else ddof
+    if not weights:
+        centred, free = x - np.mean(x, axis=1, keepdims=True), x.shape[1] - less
+        return np.squeeze(centred @ centred.T * (1 / free if free > 0 else math.inf))
+    w = np.prod(np.stack(weights), axis=0)
+    total = np.sum(w)
+    free = total - less * (1 if aweights is None else np.sum(w * weights[-1]) / total)
+    centred = x - np.average(x, axis=1, weights=w)[:, None]
+    return np.squeeze((centred * w) @ centred.T * (1 / free if free > 0 else math.inf))
 
-    def rows(series: Any) -> Any:
-        series = np.atleast_2d(as_array(series) if dtype is None else as_array(series).astype(dtype))
-        return series if rowvar or series.shape[0] == 1 else series.T
 
-    x = rows(m) if y is None else np.concatenate([rows(m), rows(y)], axis=0)
-    n = x.shape[1] - (ddof if ddof is not None else 0 if bias else 1)
-    centred = x - np.mean(x, axis=1, keepdims=True)
-    return np.squeeze(centred @ centred.T / max(n, 0) if n > 0 else centred @ centred.T * np.nan)
+_TURNS_A_ROW = np.lib.NumpyVersion(np.__version__) >= "2.2.0"
+"""Before, ``np.cov`` took a matrix of one row for a variable whatever ``rowvar`` said."""
+
+
+def _variables(series: Any, turned: bool) -> Any:
+    """A matrix with a variable in each row."""
+    if series.ndim > 2:
+        raise ShapeError(f"{asked()} takes vectors and matrices, got shape {series.shape}")
+    return series.T if turned else np.atleast_2d(series)
+
+
+def _observed(name: str, given: Any, n: int) -> Any:
+    """The weights of observations."""
+    w = as_array(given)
+    if w.shape != (n,) or np.any(_values(w) < 0) or (name == "fweights" and np.any(_values(w) % 1)):
+        raise OptionError(f"{asked()}: {name} holds {n} {'whole ' if name == 'fweights' else ''}numbers, none of them negative, got {shown(given)}")
+    return w.astype(float)
 
 
 @expose(numpy=[np.corrcoef])
@@ -367,7 +393,7 @@ for _name in ("trapezoid", "trapz"):
 def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """Every sum of products of ``a`` with the reversed ``v`` slid along it."""
     one_of("np.convolve", "mode", mode, ("full", "same", "valid"))
-    a, v = as_array(a), as_array(v)
+    a, v = np.atleast_1d(as_array(a)), np.atleast_1d(as_array(v))
     if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
         raise ShapeError(f"np.convolve takes two vectors that are not empty, got shapes {a.shape} and {v.shape}")
     if v.size > a.size:

@@ -251,6 +251,20 @@ def test_assignment_into_a_leaf_needs_no_grad_and_keeps_it_a_leaf():
     assert x.grad.tolist() == [6, 8]
 
 
+@pytest.mark.parametrize(
+    ("key", "shape"),
+    [([], (2, 0, 2)), (np.zeros(3, bool), (0, 0, 2)), (False, (2, 1, 0, 3, 2)), ((slice(0), [0]), (4, 0, 1)), ((slice(0), []), (4, 0, 0))],
+)
+def test_a_value_assigned_to_nothing_has_a_gradient_of_its_own_shape(key, shape):
+    x, v = leaf(3, 2), tv.tensor(np.zeros(shape), requires_grad=True)
+    np.zeros((3, 2))[key] = v.numpy()  # NumPy takes it, whatever the first axes are
+    y = x * 1.0
+    y[key] = v
+    y.sum().backward()
+    assert v.grad.shape == shape
+    assert x.grad.tolist() == np.ones((3, 2)).tolist()
+
+
 def test_assignments_that_do_not_fit_are_refused():
     y = leaf(2) * 1.0
     with pytest.raises(ShapeError, match="setitem"):

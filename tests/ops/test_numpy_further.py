@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -133,6 +134,27 @@ def test_a_copied_sign_of_narrow_numbers_sends_its_gradient_back_narrow():
     assert (x.grad.dtype, x.grad.tolist()) == (np.float32, [-1.0, 10.0])
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        np.cov,
+        np.corrcoef,
+        np.vander,
+        lambda x: np.cov(x, dtype=np.float32),
+        lambda x: np.geomspace(x, 2 * x, 3),
+        lambda x: np.geomspace(x, 2 * x, 3, dtype=np.float32),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_numpy_computes_in_float64_is_float64_and_the_gradient_has_the_leafs_dtype(f, dtype):
+    x = leaf(np.array([1, 2, 3], dtype))
+    y, want = f(x), f(x.numpy())
+    assert y.dtype == want.dtype
+    np.testing.assert_allclose(y.numpy(), want, rtol=1e-6)
+    y.backward(np.ones(y.shape, y.dtype))
+    assert x.grad.dtype == dtype
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_fabs_gives_floating_numbers(dtype):
     a = np.array([[1, 0]], dtype) if dtype is np.bool_ else np.array([[1, -2]], dtype)
@@ -228,6 +250,50 @@ def test_divmod_gives_both_and_the_operator_too():
     assert (q.item(), r.item()) == (3, 1)
 
 
+@pytest.mark.parametrize("rowvar", [True, False])
+@pytest.mark.parametrize("options", [{}, {"bias": True}, {"ddof": 0}, {"fweights": [1, 2, 1]}, {"fweights": [1, 2, 1], "ddof": 2}])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_covariances_are_numpys_also_weighted_and_differentiable_in_the_weights(rowvar, options, weighted):
+    m = np.array([[1.0, 2.5, 4.0], [0.5, -1.0, 3.0], [2.0, 0.0, 1.0]])
+    y, weights = np.array([1.0, -1.0, 0.5]), np.array([0.5, 1.0, 2.0])
+
+    def f(*operands):
+        *series, w = operands if weighted else (*operands, None)
+        return np.cov(*series, rowvar=rowvar, aweights=w, **options)
+
+    for series in ((m,), (m, y), (y,)):
+        operands = (*series, weights) if weighted else series
+        np.testing.assert_allclose(f(*map(leaf, operands)).numpy(), f(*operands), rtol=1e-12)
+        assert tv.gradcheck(f, *operands)
+
+
+def test_a_matrix_of_one_row_and_too_few_observations_have_numpys_covariance():
+    row = np.array([[1.0, 2.0, 4.0]])
+    for options in ({"bias": True}, {"ddof": 3, "rowvar": True}, {"bias": True, "rowvar": False}):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            want = np.cov(row, **options)
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(np.cov(leaf(row), **options).numpy(), want)
+    assert np.cov(tv.tensor(np.zeros((0, 3)))).shape == (0, 0)
+
+
+def test_powers_of_several_bases_stand_beside_their_ends():
+    def f(start, stop, base):
+        return np.logspace(start, stop, 3, base=base, axis=-1)
+
+    operands = 0.5, np.array([1.0, 2.0]), np.array([2.0, 3.0])
+    np.testing.assert_allclose(f(*map(leaf, operands)).numpy(), f(*operands))
+    assert tv.gradcheck(f, *operands)
+
+
+def test_numbers_are_convolved_as_vectors_of_one_element():
+    x = leaf([1.0, 2.0])
+    y = np.convolve(3.0, x) + np.convolve(x, leaf(2.0))
+    assert y.tolist() == [5, 10]
+    assert gradient(y, x) == [[5, 5]]
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
@@ -262,7 +328,9 @@ def test_what_has_no_rule_says_so_and_what_to_do(call, says):
         (lambda x: np.average(x, weights=[1.0]), ShapeError, r"weights of shape \(1,\)"),
         (lambda x: np.choose([0, 5, 0], [x, x]), IndexingError, r"2 choices"),
         (lambda x: np.select([x > 1], [x, x]), ShapeError, r"one choice per condition"),
-        (lambda x: np.cov(x, fweights=[1, 2, 3]), DTypeError, r"no weights"),
+        (lambda x: np.cov(x, fweights=[1, 0.5, 3]), OptionError, r"cov: fweights holds 3 whole numbers, none of them negative, got \[1, 0\.5, 3\]"),
+        (lambda x: np.cov(x, aweights=[1, 2]), OptionError, r"aweights holds 3 numbers"),
+        (lambda x: np.cov(np.reshape(x, (1, 1, 3))), ShapeError, r"vectors and matrices, got shape \(1, 1, 3\)"),
         (lambda x: np.convolve(x, []), ShapeError, r"not empty"),
         (lambda x: np.linalg.matrix_power(x, 2), ShapeError, r"square"),
         (lambda x: np.linalg.norm(x, "nuc"), ShapeError, r"ord='nuc' over 1 axes"),
