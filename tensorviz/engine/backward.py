@@ -166,9 +166,15 @@ def write_gradients(leaves: Sequence[Node], totals: Sequence[Any], retained: Seq
                     own.grad = (before + total).astype(dtype, copy=False)
                 own.private = False
         except BaseException:
-            for own, before, private in reversed(undo):
-                own.grad, own.private = before, private
-            for own in first:
-                own.grad = None
+            while undo or first:
+                try:
+                    while undo:  # the latest first: a leaf may have been written to twice
+                        undo[-1][0].grad, undo[-1][0].private = undo[-1][1:]
+                        del undo[-1]
+                    while first:
+                        first[-1].grad = None
+                        del first[-1]
+                except KeyboardInterrupt:  # a second one, while the first is on its way
+                    continue
             raise
     return writes

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import repeat
+
 import numpy as np
 import pytest
 
 import tensorviz as tv
 from tensorviz.engine.op import REGISTRY, Op
+from tensorviz.engine.own import Own
 from tensorviz.errors import GraphError, RuleError, SeedError
 
 
@@ -244,6 +248,42 @@ def test_what_has_no_graph_says_why():
 
 
 # ---- failures ----------------------------------------------------------------------------------------------------
+
+
+class InterruptedOwn(Own):
+    """What a leaf has, with an interrupt at some of the times when its gradient is set."""
+
+    times: Iterator[bool] = repeat(False)
+
+    @property
+    def grad(self):
+        return self.__dict__.get("grad")
+
+    @grad.setter
+    def grad(self, value):
+        self.__dict__["grad"] = value
+        if next(self.times):
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("interrupts", [[True], [True, True], [True, True, True], [False, True, True], [False, True, False, True]])
+@pytest.mark.parametrize("held", [False, True])
+def test_interrupts_while_gradients_are_written_leave_all_as_they_were(interrupts, held):
+    a, b, c = leaf(2.0), leaf(3.0), leaf(5.0)
+    y = a * b * c
+    if held:
+        y.backward()
+    before = [None if x.grad is None else x.grad.copy() for x in (a, b, c)]
+    times = iter([*interrupts, *[False] * 20])
+    for x in (a, b, c):
+        made = InterruptedOwn()
+        made.__dict__.update(vars(x.own))
+        made.times, x.own = times, made
+    with pytest.raises(KeyboardInterrupt):
+        y.backward()
+    assert [x.own.grad for x in (a, b, c)] == before
+    y.backward()
+    assert [float(x.grad) for x in (a, b, c)] == [n * (1 + held) for n in (15, 10, 6)]
 
 
 def test_a_rule_that_raises_leaves_every_grad_as_it_was_and_is_named():
