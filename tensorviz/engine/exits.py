@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections import deque
-from opcode import opmap
+from opcode import opmap, opname
 from types import CodeType
 from typing import Any
 
@@ -52,15 +53,61 @@ def refuse_in_rule(t: Any) -> None:
     )
 
 
-def refuse(what: str, dtype: Any) -> None:
-    """Raise where a Tensor is made an array by an assignment to elements of one, or by NumPy's own Python code: the user never sees that a gradient is lost.
-
-    The caller is the user: what another library (one that draws, say) reads out goes nowhere.
+def refuse_call(what: str, frame: Any, *, operators: bool) -> None:
+    """Raise where the user's code calls what is written in C and asks no Tensor for a rule: a method of an array, what draws random numbers,
+    and ufuncs, ``operators`` and their kin of a list in which a Tensor stands.
     """
+    asked = opname[frame.f_code.co_code[frame.f_lasti]] if frame.f_lasti >= 0 else ""
+    if not asked.startswith("CALL") and asked not in _OPERATORS:
+        return
+    if _is_library(frame):
+        return
+    advice = "put lists of Tensors together with tv.stack or tv.concatenate"
+    if asked in _OPERATORS:
+        if not operators:
+            return
+        taker = "an operator on an array and a list"
+    else:
+        name, function = importlib.import_module("tensorviz.engine.callees").callee(frame)
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, np.ufunc):
+            taker = f"np.{owner.__name__}.{name} of a list"
+        elif isinstance(function, np.ufunc) or any(function is f for f in _OF_LISTS):
+            taker = f"np.{name} of a list"
+        elif (isinstance(owner, np.ndarray) and name != "searchsorted") or (function is None and name in _OF_ARRAYS):  # that gives whole numbers
+            taker, advice = f"the method {name} of an array", f"write np.{name}(array, x){' or array @ x' if name == 'dot' else ''}"
+        elif type(owner).__module__.startswith("numpy.random") or (function is None and name in _DRAWS):
+            taker, advice = (
+                f"{name} of NumPy's random numbers",
+                "draw what depends on nothing and compute with it, as in mean + deviation * rng.standard_normal(shape)",
+            )
+        else:
+            return
+    raise NoRuleError(
+        f"{taker} makes plain arrays of what it is given, which would take {what}, which requires a gradient, out of the graph; {advice}, or give it x.numpy() where no gradient is meant"
+    )
+
+
+_OPERATORS = ("BINARY_OP", "COMPARE_OP")
+_OF_ARRAYS = frozenset(["dot", "put", "choose"])
+_DRAWS = frozenset(["normal", "uniform", "exponential", "gamma", "beta", "laplace", "lognormal", "multivariate_normal", "choice", "permutation"])
+"""Methods by which a variable of a function is known to be an array or a source of random numbers: nothing else that takes a Tensor's numbers has them."""
+_OF_LISTS = (np.concatenate, np.inner, np.where, np.dot, np.vdot)
+"""Functions of NumPy's in C, which do not ask what stands in a list in a list."""
+
+
+def _is_library(frame: Any) -> bool:
+    """Whether a frame is of an installed library, not of the user: what that reads out (one that draws, say) goes nowhere."""
+    return frame.f_code.co_filename.startswith(_LIBRARIES) and not OURS[frame.f_globals.get("__name__")]
+
+
+def refuse(what: str, dtype: Any = None, *, number: bool = False) -> None:
+    """Raise where a Tensor is made an array, or a ``number``, by an assignment to elements of one, or by NumPy's own code: the user never sees that a gradient is lost."""
     frame: Any = sys._getframe(2)
     module, function = frame.f_globals.get("__name__", ""), None
     if not module.startswith("numpy.") or module.startswith("numpy.testing") or frame.f_code.co_name in _LOOKING:
         refuse_assignment(what, frame)
+        refuse_call(what, frame, operators=not number)
         if dtype is None or np.dtype(dtype) != object:
             return
         raise NoRuleError(
@@ -68,9 +115,9 @@ def refuse(what: str, dtype: Any) -> None:
         )
     while frame is not None and frame.f_globals.get("__name__", "").startswith("numpy."):
         function, frame = frame.f_code.co_qualname, frame.f_back
-    if frame is not None and frame.f_code.co_filename.startswith(_LIBRARIES) and not OURS[frame.f_globals.get("__name__")]:
+    if frame is not None and _is_library(frame):
         return
-    if module.startswith("numpy.ma"):
+    if module.partition(".")[2].split(".")[0] == "ma":
         raise NoRuleError(
             f"numpy.ma would take {what}, which requires a gradient, out of the graph; select with np.where(mask, other, x), or give it x.numpy()"
         )

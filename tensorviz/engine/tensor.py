@@ -475,7 +475,7 @@ class Tensor(Node, metaclass=_Made):
         found = float(self._number("float()"))
         if self.requires_grad and is_grad_enabled():
             exits.refuse_in_rule(self)
-            exits.refuse_assignment(self._what())
+            exits.refuse(self._what(), number=True)
         exits.left(self._current(), is_grad_enabled())
         return found
 

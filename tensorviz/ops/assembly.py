@@ -14,7 +14,7 @@ from tensorviz.errors import AxisError, DTypeError, ShapeError
 from tensorviz.ops.axes import each, plain
 from tensorviz.ops.cumulative import cumprod, cumsum
 from tensorviz.ops.joining import concatenate, stack
-from tensorviz.ops.operands import as_array, asked, index
+from tensorviz.ops.operands import as_array, asked, index, of_dtype
 from tensorviz.ops.ordering import roll
 
 __all__: list[str] = []
@@ -191,7 +191,7 @@ def _vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     x = as_array(x)
     n = x.size if N is None else index("N", N)
     powers, kind = np.arange(n) if increasing else np.arange(n)[::-1], np.promote_types(x.dtype, int)
-    return np.power(x[:, None].astype(kind), powers.astype(kind))
+    return np.power(of_dtype(x, kind)[:, None], powers.astype(kind))
 
 
 @expose(numpy=[np.polyval])
@@ -222,7 +222,7 @@ def _geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtyp
     if np.any(sign != np.sign(_values(stop))) or not np.all(sign):
         raise DTypeError("np.geomspace of Tensors runs between numbers of one sign, none of them 0")
     kind = np.result_type(start.dtype, stop.dtype, np.zeros((), dtype))
-    start, stop = (np.log((end * sign).astype(kind)) for end in (start, stop))
+    start, stop = (np.log(of_dtype(end * sign, kind)) for end in (start, stop))
     found = sign * np.exp(np.linspace(start, stop, num, endpoint))
     found = found if axis == 0 else np.moveaxis(found, 0, axis)
     return found if dtype is None else found.astype(dtype)

@@ -54,6 +54,11 @@ def as_array(x: Any) -> Any:
     return made
 
 
+def of_dtype(x: Any, dtype: Any) -> Any:
+    """The same values in a dtype; what has it already is not recorded once more."""
+    return x if x.dtype == dtype else x.astype(dtype)
+
+
 def floating(x: Any) -> Any:
     """Whole numbers and truth values as floating numbers; floating numbers as they are."""
     return x if x.dtype.kind == "f" else x.astype(float)

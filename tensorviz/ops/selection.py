@@ -5,6 +5,7 @@ Rules select with ``np.where`` and never multiply by a mask: a NaN or infinite g
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -157,7 +158,11 @@ def minimum(a: Any, b: Any) -> Any:
     return REGISTRY["minimum"].call.run(frame(1), a, b)
 
 
-@expose(numpy=[np.clip], method=["clip"])
+_UMATH = sys.modules.get("numpy._core.umath") or sys.modules["numpy.core.umath"]
+"""Where the ufunc is that the method of an array calls, ``array.clip(0, x)``; NumPy has no public name for it."""
+
+
+@expose(numpy=[np.clip, _UMATH.clip], method=["clip"])
 def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None) -> Any:
     """``a`` kept between ``a_min`` and ``a_max`` (also ``min`` and ``max``; None is no bound); all broadcast.
 

@@ -15,7 +15,7 @@ from tensorviz.errors import DTypeError, NoRuleError, OptionError, ShapeError
 from tensorviz.ops import options
 from tensorviz.ops.axes import count, each, plain
 from tensorviz.ops.indexing import index_add
-from tensorviz.ops.operands import as_array, asked
+from tensorviz.ops.operands import as_array, asked, of_dtype
 
 __all__: list[str] = []
 
@@ -325,16 +325,16 @@ def _cov(
     """The covariances of the rows of ``m`` (and ``y``), float64 or wider unless ``dtype`` says otherwise; differentiable in weights, too."""
     m, y = as_array(m), None if y is None else as_array(y)
     kind = np.result_type(*[series.dtype for series in (m, y) if series is not None], np.float64) if dtype is None else dtype
-    x = _variables(m.astype(kind), not rowvar and m.ndim != 1 and (_TURNS_A_ROW or m.shape[0] != 1))
+    x = _variables(of_dtype(m, kind), not rowvar and m.ndim != 1 and (_TURNS_A_ROW or m.shape[0] != 1))
     if not x.shape[0]:
         return np.zeros((0, 0))
     if y is not None:
-        x = np.concatenate([x, _variables(y.astype(kind), not rowvar and y.ndim != 1 and y.shape[0] != 1)], axis=0)
+        x = np.concatenate([x, _variables(of_dtype(y, kind), not rowvar and y.ndim != 1 and y.shape[0] != 1)], axis=0)
     weights = [_observed(name, w, x.shape[1]) for name, w in (("fweights", fweights), ("aweights", aweights)) if w is not None]
     less = (0 if bias else 1) if ddof is None else ddof
     if not weights:
         centred, free = x - np.mean(x, axis=1, keepdims=True), x.shape[1] - less
-        return np.squeeze(centred @ centred.T * (1 / free if free > 0 else math.inf))
+        return np.squeeze(centred @ centred.T / free if free > 0 else centred @ centred.T * math.inf)
     w = np.prod(np.stack(weights), axis=0)
     total = np.sum(w)
     free = total - less * (1 if aweights is None else np.sum(w * weights[-1]) / total)
@@ -358,7 +358,7 @@ def _observed(name: str, given: Any, n: int) -> Any:
     w = as_array(given)
     if w.shape != (n,) or np.any(_values(w) < 0) or (name == "fweights" and np.any(_values(w) % 1)):
         raise OptionError(f"{asked()}: {name} holds {n} {'whole ' if name == 'fweights' else ''}numbers, none of them negative, got {shown(given)}")
-    return w.astype(float)
+    return of_dtype(w, float)
 
 
 @expose(numpy=[np.corrcoef])

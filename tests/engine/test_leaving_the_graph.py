@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,7 @@ from tensorviz.errors import DTypeError, InPlaceError, NoRuleError
         (lambda x: np.full((2,), x[0]), r"NumPy's full"),
         (lambda x: np.polynomial.Polynomial(x), r"ABCPolyBase"),
         (lambda x: np.array(x, dtype=object), r"an array of objects"),
+        (lambda x: np.ma.array(x), r"numpy\.ma would take"),
     ],
 )
 def test_what_numpy_would_take_out_of_the_graph_without_asking_is_refused(f, says):
@@ -32,6 +35,84 @@ def test_what_numpy_would_take_out_of_the_graph_without_asking_is_refused(f, say
     f(x.detach())
     with tv.no_grad():
         f(x)
+
+
+ARRAY, SCRATCH, RNG = np.array([3.0, 4.0]), np.zeros(2), np.random.default_rng(0)
+exp = np.exp
+
+
+@pytest.mark.parametrize(
+    ("f", "says"),
+    [
+        (lambda x: np.exp([x, x]), r"np\.exp of a list makes plain arrays.*tv\.stack or tv\.concatenate"),
+        (lambda x: exp([[x[0]], [2.0]]), r"np\.exp of a list"),
+        (lambda x: np.add(ARRAY, [x[0], 2.0]), r"np\.add of a list"),
+        (lambda x: np.maximum.reduce([x, x]), r"np\.maximum\.reduce of a list"),
+        (lambda x: np.concatenate([[x[0]], ARRAY]), r"np\.concatenate of a list"),
+        (lambda x: np.where(ARRAY > 3, [x[0], x[1]], 0.0), r"np\.where of a list"),
+        (lambda x: ARRAY * [x[0], 2.0], r"an operator on an array and a list"),
+        (lambda x: [x[0], 2.0] < ARRAY, r"an operator on an array and a list"),
+        (lambda x: ARRAY.dot(x), r"the method dot of an array.*np\.dot\(array, x\) or array @ x"),
+        (lambda x: ARRAY[::-1].dot(x), r"the method dot of an array"),
+        (lambda x: SCRATCH.put([0], x[:1]), r"the method put of an array"),
+        (lambda x: RNG.normal(x), r"normal of NumPy's random numbers.*mean \+ deviation"),
+        (lambda x: np.random.uniform(0.0, x), r"uniform of NumPy's random numbers"),  # noqa: NPY002
+        (
+            lambda x: np.exp(
+                # a comment (with a parenthesis)
+                [x, x]
+            ),
+            r"np\.exp of a list",
+        ),
+    ],
+)
+def test_what_is_written_in_c_and_asks_no_tensor_is_refused_by_what_the_user_calls(f, says):
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(NoRuleError, match=says):
+        f(x)
+    f(x.detach())
+    with tv.no_grad():
+        f(x)
+
+
+def test_variables_of_a_function_are_known_by_their_methods_and_not_kept():
+    class Held:
+        pass
+
+    def f(x):
+        array, rng, held = np.zeros(2), np.random.default_rng(0), Held()
+        for take, says in (lambda: array.dot(x), "the method dot"), (lambda: rng.normal(x), "normal of NumPy's random"):
+            with pytest.raises(NoRuleError, match=says):
+                take()
+        with pytest.raises(NoRuleError, match="the method dot"):
+            array.dot(x)
+        there = weakref.ref(held)
+        del held
+        assert there() is None
+
+    f(tv.tensor([1.0, 2.0], requires_grad=True))
+
+
+def test_a_number_that_numpy_takes_by_itself_is_refused_and_one_that_the_user_asks_for_is_not():
+    x = tv.tensor(1.5, requires_grad=True)
+    with pytest.raises(ValueError, match="array element") as caught:  # NumPy's own words on what no float can be made of
+        np.sum(ARRAY, initial=x)
+    assert isinstance(caught.value.__cause__, NoRuleError)
+    assert (float(x), np.float64(x), f"{x:.1f}", "%.1f" % x, complex(x)) == (1.5, 1.5, "1.5", "1.5", 1.5)  # noqa: UP031
+
+
+def test_arrays_that_are_asked_for_are_given():
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    for ask in (np.asarray, np.array, np.asanyarray, np.ascontiguousarray, np.float32):
+        assert ask(x).tolist() == [1, 2]
+    assert np.array([x, x]).tolist() == [[1, 2], [1, 2]]
+    assert ARRAY.searchsorted(x).tolist() == [0, 0]
+
+
+def test_a_call_that_is_written_nowhere_is_not_looked_at():
+    names = {"np": np, "x": tv.tensor([1.0, 2.0], requires_grad=True)}
+    exec("y = np.exp([x])", names)
+    assert names["y"].shape == (1, 2)
 
 
 def test_what_only_looks_is_free_to_do_so():

@@ -184,3 +184,11 @@ def test_reduce_of_a_ufunc_is_the_reduction_over_the_first_axis():
     assert np.maximum.reduce(x).tolist() == [3.0, 4.0]
     assert np.minimum.reduce(x, axis=1).tolist() == [1.0, 2.0]
     assert np.maximum.reduce(x, axis=None, keepdims=True).tolist() == [[4.0]]
+
+
+def test_the_method_of_an_array_clips_between_bounds_that_are_tensors():
+    a, high = np.array([0.5, 5.0]), tv.tensor([1.0, 3.0], requires_grad=True)
+    y = a.clip(0.0, high)
+    assert (y.tolist(), y.op.name) == ([0.5, 3.0], "clip")
+    y.sum().backward()
+    assert high.grad.tolist() == [0, 1]
