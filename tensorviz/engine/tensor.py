@@ -441,6 +441,7 @@ class Tensor(Node, metaclass=_Made):
     __array_priority__ = 1000.0
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """``np.asarray(x)``, a read-only view, and ``np.array([x, y])``: who asks for an array gets the numbers, without a gradient. Who takes them unasked is refused."""
         value = self.numpy()
         if self.requires_grad and is_grad_enabled():
             exits.refuse_in_rule(self)
