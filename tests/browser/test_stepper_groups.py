@@ -78,7 +78,7 @@ def test_the_neighbourhood_of_the_step_is_always_drawn(show):
         at(stepper, step)
         node = trace.steps[step].node
         expect(near.locator(f"[data-node='{node}'][data-state='active']")).to_be_in_viewport()
-        expect(stepper.locator("[data-node][data-active]")).to_have_count(1)
+        expect(stepper.locator(".tv-graph:not(.tv-unseen) [data-node][data-active]")).to_have_count(1)
         for operand in trace.nodes[node].inputs:
             expect(near.locator(f"[data-node='{operand}']")).to_be_attached()
         expect(graph(stepper).locator(".tv-node[data-state='active']")).to_have_count(1)
@@ -86,18 +86,18 @@ def test_the_neighbourhood_of_the_step_is_always_drawn(show):
 
 WALK = """async (root, [from, way, steps]) => {
   const real = document.createElementNS.bind(document);
-  const slider = root.querySelector('.tv-slider'), picture = () => root.querySelector('.tv-near .tv-graph');
-  const made = []; // elements that were made in each step that showed another picture
+  const slider = root.querySelector('.tv-slider'), picture = () => root.querySelector('.tv-near .tv-graph:not(.tv-unseen)');
+  const made = []; // of each step that showed another picture: elements that were made in it, whether the picture was in the page before, and what is hidden
   for (let i = 0; i < steps; i++) {
     for (let n = 0; n < 5; n++) await new Promise(r => requestIdleCallback(r, { timeout: 300 }));
-    const before = picture();
+    const before = picture(), awaited = root.querySelector('.tv-near .tv-unseen');
     let count = 0;
     document.createElementNS = (...given) => (count++, real(...given));
     slider.value = from + way * i;
     slider.dispatchEvent(new Event('input'));
     await null;
     document.createElementNS = real;
-    if (picture() !== before && i > 1) made.push(count);
+    if (picture() !== before && i > 1) made.push([count, picture() === awaited, before.ariaHidden, picture().ariaHidden]);
   }
   return made;
 }"""
@@ -107,7 +107,8 @@ WALK = """async (root, [from, way, steps]) => {
 def test_the_next_neighbourhood_is_drawn_while_there_is_time_and_then_shown_for_many_steps(show, way):
     made = show(woven()).evaluate(WALK, [400, way, 60])
     assert made  # another neighbourhood was shown
-    assert max(made) < 100  # elements that its step made; the whole of it has some hundreds
+    assert max(elements for elements, *_ in made) < 100  # the whole of it has some hundreds
+    assert {tuple(state) for _, *state in made} == {(True, "true", None)}  # it had been laid out, unseen
     assert len(made) <= 6
 
 
@@ -184,3 +185,42 @@ def test_a_chain_of_five_thousand_nodes_is_stepped_at_its_place(show):
     for _ in range(4):
         stepper.page.keyboard.press("+")
     expect(graph(stepper).locator("[data-node='77']")).to_be_visible()
+
+
+MIDDLES = """near => {
+  const pane = near.getBoundingClientRect();
+  const middle = shape => { const box = shape.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; };
+  const inside = ([x, y]) => x > pane.left && x < pane.right && y > pane.top && y < pane.bottom;
+  const shapes = [...near.querySelectorAll('.tv-graph:not(.tv-unseen) [data-node] .tv-shape')];
+  return shapes.filter(shape => inside(middle(shape)) && shape.parentNode.contains(document.elementFromPoint(...middle(shape)))).map(middle);
+}"""
+
+
+def test_a_node_of_the_neighbourhood_is_clicked_and_the_keys_still_step(show):
+    stepper = show(woven(), step=400)
+    stepper.page.emulate_media(reduced_motion="reduce")
+    for turn in range(3):
+        points = stepper.locator(".tv-near").evaluate(MIDDLES)
+        stepper.page.mouse.click(*(points[0] if turn % 2 else points[-1]))  # one at the edge: the neighbourhood is drawn anew around it
+        expect(stepper.locator(".tv-near [data-selected]").first).to_be_visible()
+        before = int(stepper.get_attribute("data-step"))
+        for _ in range(20):
+            stepper.page.keyboard.press("ArrowRight")
+        at(stepper, before + 20)
+        stepper.page.keyboard.press("Escape")
+
+
+def test_a_node_that_has_the_focus_goes_out_of_sight_and_the_keys_still_step(show):
+    trace = scoped()
+    stepper = show(trace, step=0)
+    while (closed := graph(stepper).locator("[data-group^='scope:']")).count():
+        closed.first.focus()
+        stepper.page.keyboard.press("+")
+    node = graph(stepper).locator("[data-node='199']")
+    node.focus()
+    for k in range(1, len(trace.steps)):
+        stepper.page.keyboard.press("ArrowRight")
+        if k % 50 == 0:
+            stepper.page.wait_for_timeout(100)  # time in which what is out of sight is put away
+    at(stepper, len(trace.steps) - 1)
+    expect(node).to_be_focused()

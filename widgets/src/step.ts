@@ -273,6 +273,11 @@ export class Steps {
     return beside(this.#stops[granularity], k, direction) ?? (direction > 0 ? this.length - 1 : 0);
   }
 
+  /** The stops that follow. */
+  *coming(k: number, direction: 1 | -1, granularity: Granularity): Generator<number, void> {
+    for (let next; (next = this.move(k, direction, granularity)) !== k; ) yield (k = next);
+  }
+
   #ends: readonly [number, number] | null | undefined;
 
   /** The least and the largest norm of a share, where they are far enough apart to be told by the width of a wire. */

@@ -12,13 +12,13 @@ import type { Context, Pane } from "./context";
 import { point } from "./entry";
 import { hint } from "./help";
 import { legend } from "./legend";
+import { Neighbourhood } from "./neighbourhood";
 import { parse, Picture } from "./picture";
 import { FOLLOW } from "./pin";
 import { sight, sights } from "./sights";
-import { Stage, type Sights } from "./stage";
+import { Stage } from "./stage";
 
 const AHEAD = 6; // steps that are prepared while nothing else is to do
-const [SMALL, LARGE] = [18, 40]; // nodes of a neighbourhood that is drawn when it is needed, and of one that is drawn before
 const SAMPLE = 200; // steps by which the size of the picture is chosen, of a longer pass
 /** With Alt the arrows go along the wires. */
 const TURNED: Record<string, string> = { ArrowLeft: "[", ArrowRight: "]", ArrowUp: ",", ArrowDown: "." };
@@ -40,20 +40,12 @@ export interface GraphPane extends Pane {
   key(event: KeyboardEvent): boolean;
 }
 
-/** The neighbourhood of some nodes, and those of it that stand there with all that they are joined to. */
-interface Around {
-  readonly drawn: Picture;
-  readonly core: ReadonlySet<number>;
-}
-
 export function graph(context: Context): GraphPane {
   const { rec, steps, store } = context;
   const tree = new Tree(rec);
   const still = rec.header.view.skeleton;
   const everything = new Set(tree.groups.keys());
   let open = still ? everything : tree.start();
-  let near: { stage: Stage; core: ReadonlySet<number> } | null = null;
-  let ahead: Around | null = null; // the next one, drawn while there was time
 
   const make = (): Picture => {
     if (still && open.size === everything.size) {
@@ -64,20 +56,15 @@ export function graph(context: Context): GraphPane {
     const made = draw(rec, steps, tree.scene(open));
     return new Picture(rec, steps, made.svg, made);
   };
-  const label = ({ svg }: Picture, name: string) => {
-    attribute(svg, "role", "graphics-document group");
-    attribute(svg, "aria-label", name);
-  };
   let picture = make();
-  label(picture, "Computation graph");
-  const stage = new Stage(picture);
+  const stage = new Stage(picture, "Computation graph");
   stage.element.append(hint());
   const crumbs = h("div", { class: "tv-crumbs", role: "group", "aria-label": "Groups and node" });
-  const beside = h("div", { class: "tv-near", hidden: true });
+  const near = new Neighbourhood(context, tree);
   const meaning = h("div", { class: "tv-legend", role: "group", "aria-label": "Legend" }, ...legend(context));
   let log = isLog(rec);
   const foot = h("div", { class: "tv-foot" }, meaning, stage.map);
-  const element = h("div", { class: "tv-graph-pane" }, crumbs, stage.element, beside, foot);
+  const element = h("div", { class: "tv-graph-pane" }, crumbs, stage.element, near.element, foot);
   let [shown, roving, listed] = [-1, -1, ""];
   let pointed = -1; // the node, or the first one of the group, that has the focus
   let held: number | null = null; // the selection that was last brought into sight
@@ -100,12 +87,11 @@ export function graph(context: Context): GraphPane {
     } else for (const key of open) if (key === group.key || inside(tree.groups.get(key), group)) next.delete(key);
     open = next;
     picture = make();
-    label(picture, "Computation graph");
     judged = badges(checkOf(rec), picture);
     stage.exchange(picture);
     [shown, listed] = [-1, ""];
     roving = -1;
-    near = ahead = null;
+    near.forget();
     settle();
     update();
     // What was asked for keeps the focus: the node that is looked at if it is inside, else the first one.
@@ -123,63 +109,14 @@ export function graph(context: Context): GraphPane {
   /** The innermost open one. */
   const openAround = (id: number) => tree.around(id).find((g) => open.has(g.key) && !closedAround(id));
 
-  // ---- the neighbourhood of the step, where the picture shows only its group ----
-
+  /** Have the height that belongs to the groups that are open; the neighbourhood has the rest. */
   const settle = () => {
     const hides = open.size < everything.size;
-    beside.hidden = !hides;
-    if (!hides) beside.replaceChildren();
+    near.element.hidden = !hides;
     stage.head = tree.size ? HEAD * stage.least : 0;
     stage.element.style.maxHeight = hides ? `${(picture.size.height + HEAD + SPARE) * stage.least}px` : "";
     stage.resize();
   };
-  const holds = (around: Pick<Around, "core"> | null, needed: readonly number[]) =>
-    needed.every((id) => around?.core.has(id));
-  /** What a step shows there. */
-  const focus = (k: number) => (store.now.selected === null ? steps.about(k) : [store.now.selected]);
-  /** The neighbourhood of a step and of as many later ones as have room. */
-  const around = (step: number, most: number): Around => {
-    const needed = focus(step);
-    const all = new Set(needed);
-    for (const k of store.now.selected === null ? coming(step) : []) {
-      if (all.size >= most / 2) break; // the others are their operands and takers
-      for (const id of steps.about(k)) all.add(id);
-    }
-    const scene = tree.near([...all], most);
-    const made = draw(rec, steps, scene);
-    const drawn = new Picture(rec, steps, made.svg, made, true);
-    drawn.above = picture;
-    label(drawn, "Neighbourhood of the step");
-    const there = new Set(scene.items.map((item) => item.node));
-    const whole = (id: number) =>
-      [...(rec.header.nodes[id]?.inputs ?? []), ...tree.takers(id)].every((other) => there.has(other));
-    return { drawn, core: new Set([...there].filter((id) => needed.includes(id) || whole(id))) };
-  };
-  const showNear = (step: number) => {
-    const needed = focus(step);
-    let slide = true;
-    if (!near || !holds(near, needed)) {
-      const { drawn, core } = ahead && holds(ahead, needed) ? ahead : around(step, SMALL);
-      ahead = null;
-      if (near) {
-        near.stage.exchange(drawn);
-        near.core = core;
-      } else {
-        near = { stage: new Stage(drawn), core };
-        near.stage.smallest = 1; // it is there to be read
-        near.stage.grow(stage.least);
-        beside.replaceChildren(near.stage.element);
-        near.stage.resize();
-      }
-      near.stage.centre(near.stage.picture.of(needed[0] ?? -1));
-      slide = false;
-    }
-    const { stage: window } = near;
-    window.picture.select(store.now.selected);
-    window.picture.show(step);
-    window.follow(inSight(window.picture, step), slide);
-  };
-
   // ---- the row above: where the node is, and what it can be asked for ----
 
   const action = (name: string, act: () => void, title: string) =>
@@ -228,33 +165,16 @@ export function graph(context: Context): GraphPane {
 
   // ---- the window ----
 
-  /** What the step is about, and the node that is held where it has room beside that. */
-  const inSight = (of: Picture, step: number): Sights => {
-    const { selected } = store.now;
-    const about = sights(rec, steps, of, step);
-    if (selected === null) return about;
-    const { needed, wanted } = sight(of, [selected]);
-    return { needed: about.needed.length ? about.needed : needed, wanted: [...about.wanted, ...needed, ...wanted] };
-  };
   stage.turns = function* () {
-    for (let k = 0; k < steps.length; k += Math.ceil(steps.length / SAMPLE)) yield sights(rec, steps, picture, k);
+    for (let k = 0; k < steps.length; k += Math.ceil(steps.length / SAMPLE)) yield sights(context, picture, k, null);
   };
+  const inSight = (of: Picture, k: number) => sights(context, of, k);
   const later = leisure();
-  /** The steps that follow. */
-  function* coming(k: number): Generator<number, void> {
-    for (let next; (next = steps.move(k, way, store.now.granularity)) !== k; ) yield (k = next);
-  }
   function* ready() {
     const turns = [store.now.step];
-    for (const k of coming(store.now.step)) if (turns.push(k) > AHEAD) break;
+    for (const k of steps.coming(store.now.step, way, store.now.granularity)) if (turns.push(k) > AHEAD) break;
     yield* stage.prepare(turns, inSight);
-    if (!near) return;
-    const here = (k: number) => holds(near, focus(k));
-    yield* near.stage.prepare(turns.filter(here), inSight);
-    const next = turns.find((k) => !here(k));
-    if (next === undefined || holds(ahead, focus(next))) return;
-    yield; // so much work is a piece of its own
-    ahead = around(next, LARGE);
+    if (!near.element.hidden) yield* near.prepare(turns, way);
   }
   const follow = (slide: boolean) => {
     stage.follow(inSight(picture, store.now.step), slide);
@@ -412,7 +332,7 @@ export function graph(context: Context): GraphPane {
     } else if (selected !== null && selected !== held) stage.follow(sight(picture, [selected]), true);
     held = selected;
     list();
-    if (!beside.hidden) showNear(step);
+    if (!near.element.hidden) near.show(picture, stage.least, way);
     later(ready());
   };
 
@@ -425,7 +345,7 @@ export function graph(context: Context): GraphPane {
     over,
     key,
     grow(scale) {
-      for (const each of [stage, near?.stage]) each?.grow(scale);
+      for (const each of [stage, near.stage]) each?.grow(scale);
       settle();
     },
     focusNode: (id) => rove(id, true),
@@ -433,14 +353,14 @@ export function graph(context: Context): GraphPane {
       if (log === isLog(rec)) return;
       log = !log;
       patch(meaning, legend(context));
-      ahead = null;
-      for (const each of [stage, near?.stage]) each?.picture.retint();
+      picture.retint();
+      near.retint();
     },
     resize() {
       // A keyboard scrolls only what it can reach.
       attribute(meaning, "tabindex", meaning.scrollHeight > meaning.clientHeight ? "0" : null);
       if (stage.resize()) follow(false);
-      if (near?.stage.resize()) update();
+      if (near.stage?.resize()) update();
     },
   };
 }

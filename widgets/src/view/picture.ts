@@ -325,6 +325,12 @@ export class Picture {
     return this.nodes.get(id) ?? this.#groups.get(id)?.element;
   }
 
+  /** The node that has the focus. */
+  get focused(): number | undefined {
+    const id = this.svg.querySelector<SVGElement>(":focus")?.dataset["node"];
+    return id === undefined ? undefined : Number(id);
+  }
+
   select(id: number | null): void {
     if (id === this.#selected) return;
     this.#kin(id);

@@ -26,6 +26,10 @@ interface Window {
   scale: number;
 }
 
+function transform({ x, y, scale }: Window): string {
+  return `translate(${x.toFixed(1)}px,${y.toFixed(1)}px) scale(${scale})`;
+}
+
 export class Stage {
   readonly element: HTMLElement;
   /** The whole picture in small, with the window as a frame. */
@@ -40,6 +44,9 @@ export class Stage {
   #dragged = false;
   #lit: Element | undefined;
   #frame: SVGRectElement | undefined;
+  /** In the page, but out of sight. */
+  #awaited: Picture | null = null;
+  #past: Picture | null = null;
   #dot: SVGRectElement | undefined;
 
   /** How large a picture is drawn that has no room as a whole. */
@@ -51,7 +58,10 @@ export class Stage {
   /** What is to be in sight in turn: decides how large a picture is drawn that has no room as a whole. */
   turns: () => Iterable<Sights> = () => [];
 
-  constructor(public picture: Picture) {
+  constructor(
+    public picture: Picture,
+    private readonly name: string,
+  ) {
     const buttons = (
       [
         ["Zoom in", "plus", "Zoom in", () => this.zoom(1.25)],
@@ -69,6 +79,7 @@ export class Stage {
       h("div", { class: "tv-zoom" }, ...buttons),
     );
     this.#away.append(picture.parked);
+    this.#turn(picture, true);
     this.map = h("div", { class: "tv-mini", "aria-hidden": "true" }, this.#small as unknown as Node);
     this.#listen();
   }
@@ -80,23 +91,70 @@ export class Stage {
 
   /** Have another picture of the same trace; `follow` then shows it. */
   exchange(picture: Picture): void {
-    this.picture.svg.replaceWith(picture.svg);
-    this.picture.parked.replaceWith(picture.parked);
+    const awaited = picture === this.#awaited;
+    if (!awaited) this.#add(picture);
+    this.#turn(picture, true);
+    this.#turn(this.picture, false);
+    this.#remove(this.#past);
+    this.#past = this.picture;
+    if (awaited) this.#awaited = null;
+    else this.#tidy();
     this.picture = picture;
     this.#small.textContent = "";
     if (!this.#own) this.#window.scale = this.#natural();
   }
 
+  /** Lay a picture out unseen, as it will be seen when it is exchanged for the present one, centred, and has to show this: the exchange then costs little. */
+  await(picture: Picture, centre: SVGGElement | undefined, sights: Sights): void {
+    this.#remove(this.#awaited);
+    this.#awaited = picture;
+    this.#turn(picture, false);
+    this.#add(picture);
+    const at = this.#centred(centre, picture);
+    const next = this.#within(this.#aim(sights, at) ?? at, picture);
+    picture.svg.style.transform = transform(next);
+    picture.see(this.#part(next, picture), false, [...sights.needed, ...sights.wanted]);
+    void this.element.offsetHeight; // now, and not at the exchange
+  }
+
+  awaits(picture: Picture): boolean {
+    return picture === this.#awaited;
+  }
+
+  /** Let go of the picture that was exchanged, which costs as much as having another one. */
+  #tidy(): void {
+    this.#remove(this.#past);
+    this.#past = null;
+  }
+
+  #add(picture: Picture): void {
+    this.picture.svg.after(picture.svg);
+    this.#away.append(picture.parked);
+  }
+
+  #remove(picture: Picture | null): void {
+    picture?.svg.remove();
+    picture?.parked.remove();
+  }
+
+  /** In sight or out of it; it stays in the page. */
+  #turn({ svg }: Picture, on: boolean): void {
+    svg.classList.toggle("tv-unseen", !on);
+    attribute(svg, "aria-hidden", on ? null : "true");
+    attribute(svg, "role", on ? "graphics-document group" : null);
+    attribute(svg, "aria-label", on ? this.name : null);
+  }
+
   /** The scale at which all of it is seen. */
-  #whole(): number {
-    const { width, height } = this.picture.size;
+  #whole(picture: Picture): number {
+    const { width, height } = picture.size;
     return Math.min(this.#width / width, (this.#height - this.head) / height);
   }
 
   /** As a whole where it can then be read, else so large that it never has to be drawn smaller for a step; in a lecture hall a small one grows. */
-  #natural(): number {
+  #natural(picture = this.picture): number {
     const { least } = this;
-    const whole = this.#whole();
+    const whole = this.#whole(picture);
     if (whole >= this.smallest * least) return Math.min(least > 1 ? 2 : 1, whole);
     if (this.smallest === 1) return this.#height < LOW ? FOLLOWED * least : least;
     let scale = least;
@@ -156,14 +214,13 @@ export class Stage {
 
   /** Show the whole picture, or be back at the scale from before. */
   fit(): void {
-    const scale = Math.min(1.5, this.#whole());
+    const scale = Math.min(1.5, this.#whole(this.picture));
     this.#own = !(this.#own && Math.abs(scale - this.#window.scale) < SAME);
     this.#place({ x: 0, y: 0, scale: this.#own ? scale : this.#natural() });
   }
 
   /** Smaller than the pane: centred. Larger: no empty border is pulled into view. */
-  #within({ x, y, scale }: Window): Window {
-    const { picture } = this;
+  #within({ x, y, scale }: Window, picture = this.picture): Window {
     const [width, height] = [this.#width, this.#height];
     const [w, hh] = [picture.size.width * scale, picture.size.height * scale];
     const room = height - this.head;
@@ -175,8 +232,8 @@ export class Stage {
   }
 
   /** What is to be drawn of the picture where the window is there. */
-  #part({ x, y, scale }: Window): Area {
-    const { left, top } = this.picture.size;
+  #part({ x, y, scale }: Window, picture = this.picture): Area {
+    const { left, top } = picture.size;
     return [
       left - (x + BESIDE) / scale,
       top - (y + BESIDE) / scale,
@@ -195,7 +252,7 @@ export class Stage {
     const { svg } = picture;
     svg.classList.toggle("tv-slide", slide);
     // Not by its width and height: the browser would lay out all words of another size anew.
-    svg.style.transform = `translate(${x.toFixed(1)}px,${y.toFixed(1)}px) scale(${next.scale})`;
+    svg.style.transform = transform(next);
     this.#mapped();
     if (width) picture.see(this.#part(next), next.scale < UNREADABLE, first && [...first.needed, ...first.wanted]);
     const cut = [x < -1 && "left", x + w > width + 1 && "right", y < -1 && "top", y + hh > height + 1 && "bottom"];
@@ -247,11 +304,15 @@ export class Stage {
 
   /** Have the middle of a node in the middle of the window, a little to the left: its numbers stand to its right. */
   centre(element: SVGGElement | undefined): void {
-    if (!element) return;
-    const b = this.picture.box(element);
-    const { scale } = this.#window;
+    this.#window = this.#centred(element, this.picture);
+  }
+
+  #centred(element: SVGGElement | undefined, picture: Picture): Window {
+    const scale = this.#own ? this.#window.scale : this.#natural(picture);
+    if (!element) return { ...this.#window, scale };
+    const b = picture.box(element);
     const x = this.#width * 0.4 - (b.x + b.w / 2) * scale;
-    this.#window = { scale, x, y: this.#height / 2 - (b.y + b.h / 2) * scale };
+    return { scale, x, y: this.#height / 2 - (b.y + b.h / 2) * scale };
   }
 
   /** Move the window as little as needed so that the first of these is in sight, and the others too where there is room; numbers of others are left to `prepare`. */
@@ -262,6 +323,7 @@ export class Stage {
 
   /** Draw what is still missing, and what will be seen when the window follows what is to be in sight at each of these turns. */
   *prepare(turns: readonly number[], inSight: (of: Picture, turn: number) => Sights): Generator<void, void> {
+    this.#tidy();
     let at = this.#window;
     if (at.scale < UNREADABLE) return;
     for (const turn of turns) {

@@ -92,6 +92,7 @@ export class Tiles {
   }
 
   #turn(tile: Tile, on: boolean): void {
+    if (!on && tile.element?.matches(":focus-within")) return; // away from here it would lose the focus, and no key would be heard
     if (tile.off === on) {
       tile.off = !on;
       (on ? this.#layers[tile.layer] : this.parked)?.append(tile.element as Element);

@@ -1,0 +1,127 @@
+/** The neighbourhood of the step, drawn beside a picture that shows only the group in which it happens. */
+import { draw } from "../draw/draw";
+import type { Tree } from "../draw/tree";
+import { h } from "../dom";
+import type { Context } from "./context";
+import { Picture } from "./picture";
+import { sights } from "./sights";
+import { Stage } from "./stage";
+
+const [SMALL, LARGE] = [18, 40]; // nodes of one that is drawn when it is needed, and of one that is drawn before
+
+/** Some nodes and what is around them, and those of it that stand there with all that they are joined to. */
+interface Around {
+  readonly drawn: Picture;
+  readonly core: ReadonlySet<number>;
+}
+
+export class Neighbourhood {
+  readonly element = h("div", { class: "tv-near", hidden: true });
+  /** Its window, once there is something to be seen. */
+  stage: Stage | null = null;
+  #core: ReadonlySet<number> = new Set();
+  #next: Around | null = null; // drawn while there was time
+  #above: Picture | null = null;
+
+  constructor(
+    private readonly context: Context,
+    private readonly tree: Tree,
+  ) {}
+
+  /** Drop what was drawn: the picture that it stands beside is another one. */
+  forget(): void {
+    this.stage = this.#next = null;
+    this.element.replaceChildren();
+  }
+
+  retint(): void {
+    this.#next = null;
+    this.stage?.picture.retint();
+  }
+
+  /** Show the step where all that it is about has room; `above` is the picture that it stands beside, and `size` how large that is drawn. */
+  show(above: Picture, size: number, way: 1 | -1): void {
+    const { step, selected } = this.context.store.now;
+    const needed = this.#focus(step);
+    this.#above = above;
+    const slide = this.stage !== null && holds(this.#core, needed);
+    const focused = this.stage?.picture.focused;
+    if (!slide) {
+      const next = this.#next;
+      const { drawn, core } = next && holds(next.core, needed) ? next : this.#around(step, SMALL, way);
+      this.#next = null;
+      this.#core = core;
+      if (this.stage) this.stage.exchange(drawn);
+      else this.#open(drawn, size);
+      this.stage?.centre(drawn.of(needed[0] ?? -1));
+    }
+    this.stage?.picture.select(selected);
+    this.stage?.picture.show(step);
+    this.stage?.follow(sights(this.context, this.stage.picture, step), slide);
+    if (focused !== undefined && !slide) this.#focusAgain(focused);
+  }
+
+  /** The node that had the focus is drawn anew, or not at all: then the debugger as a whole hears the keys. */
+  #focusAgain(id: number): void {
+    const { picture } = this.stage ?? {};
+    picture?.of(id)?.focus({ preventScroll: true });
+    if (picture?.focused !== id) this.element.closest<HTMLElement>(".tensorviz")?.focus({ preventScroll: true });
+  }
+
+  #open(drawn: Picture, size: number): void {
+    this.stage = new Stage(drawn, "Neighbourhood of the step");
+    this.stage.smallest = 1; // it is there to be read
+    this.stage.grow(size);
+    this.element.replaceChildren(this.stage.element);
+    this.stage.resize();
+  }
+
+  /** Do ahead, in pieces, what will be seen at these steps: of the neighbourhood that is shown, and the one that comes after it as a whole. */
+  *prepare(turns: readonly number[], way: 1 | -1): Generator<void, void> {
+    const { context, stage } = this;
+    if (!stage) return;
+    const here = (k: number) => holds(this.#core, this.#focus(k));
+    yield* stage.prepare(turns.filter(here), (of, k) => sights(context, of, k));
+    const k = turns.find((k) => !here(k));
+    if (k === undefined) return;
+    if (!this.#next || !holds(this.#next.core, this.#focus(k))) {
+      yield; // so much work is a piece of its own
+      this.#next = this.#around(k, LARGE, way);
+      yield;
+    }
+    const { drawn } = this.#next;
+    if (stage.awaits(drawn)) return;
+    drawn.show(k);
+    stage.await(drawn, drawn.of(this.#focus(k)[0] ?? -1), sights(context, drawn, k));
+  }
+
+  /** The nodes that a step is shown by. */
+  #focus(k: number): readonly number[] {
+    const { selected } = this.context.store.now;
+    return selected === null ? this.context.steps.about(k) : [selected];
+  }
+
+  /** The neighbourhood of a step and of as many later ones as have room. */
+  #around(step: number, most: number, way: 1 | -1): Around {
+    const { rec, steps, store } = this.context;
+    const { selected, granularity } = store.now;
+    const needed = this.#focus(step);
+    const all = new Set(needed);
+    for (const k of selected === null ? steps.coming(step, way, granularity) : []) {
+      if (all.size >= most / 2) break; // the others are their operands and takers
+      for (const id of steps.about(k)) all.add(id);
+    }
+    const scene = this.tree.near([...all], most);
+    const made = draw(rec, steps, scene);
+    const drawn = new Picture(rec, steps, made.svg, made, true);
+    drawn.above = this.#above;
+    const there = new Set(scene.items.map((item) => item.node));
+    const whole = (id: number) =>
+      [...(rec.header.nodes[id]?.inputs ?? []), ...this.tree.takers(id)].every((other) => there.has(other));
+    return { drawn, core: new Set([...there].filter((id) => needed.includes(id) || whole(id))) };
+  }
+}
+
+function holds(core: ReadonlySet<number>, needed: readonly number[]): boolean {
+  return needed.every((id) => core.has(id));
+}
