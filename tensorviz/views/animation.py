@@ -257,11 +257,13 @@ class Film:
         for i, wire in enumerate(c.scene.wires):
             how = tuple(now.edges.get(use, "idle") for use in wire.uses)
             kind = "front" if "active" in how else "wire"
-            halo = now.active in c.stations[wire.tail].parts.item.members
-            yield f"{kind}{i}", (how, halo), lambda i=i: c.edge(i)[1]
+            halo = [now.active in c.stations[key].parts.item.members for key in (wire.tail, wire.head)]
+            yield f"{kind}{i}", (how, *halo), lambda i=i: c.edge(i)[1]
         every = list(c.stations.values())
         if any(row.arrival.stub for s in every for row in s.rows):
-            uses = tuple(now.edges.get(row.arrival.use, "idle") for s in every for row in s.rows if row.arrival.stub)
+            uses = tuple(
+                (now.edges.get(row.arrival.use, "idle"), now.active in s.parts.item.members) for s in every for row in s.rows if row.arrival.stub
+            )
             yield "stubs", uses, lambda: "".join(stub for s in c.stations.values() for stub in c.stubs(s))
         for s in every:
             yield (

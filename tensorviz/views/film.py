@@ -93,7 +93,8 @@ def film(
     """The document; see :func:`tensorviz.views.svg.to_svg`."""
     paint = Still(tokens)
     pen = Pen(paint, scale_of(trace))
-    drawn = scene(trace, focus=focus_at(trace, chosen[-1]), sender=sender_at(trace, chosen[-1]), most=min(max_nodes, MOST_NODES))
+    told = [trace.data.steps[k].node for k in dict.fromkeys(chosen)]
+    drawn = scene(trace, focus=focus_at(trace, chosen[-1]), sender=sender_at(trace, chosen[-1]), also=told, most=min(max_nodes, MOST_NODES))
     composer = Composer(trace, paint, pen.scale, drawn, [_bare(p) for p in parts(trace, drawn)], direction)
     composer.place(engine, timeout)
     picture_width, picture_height = composer.size
@@ -130,7 +131,7 @@ def film(
             PADDING,
             y + GAP / 2,
             wide - 2 * PADDING,
-            cells=False,
+            cells=any(found.form == "cells" for _, arrays, _ in shown.values() for found, _ in arrays),
             numbers=False,
             saved=any(s.parts.saved_input or s.parts.saved_output for s in every),
             born=composer.born(),

@@ -73,9 +73,9 @@ def label(arrays: Sequence[Array], gradient: bool) -> Label:
     if form == "cells":
         rows, cols = grid(first.shape)
         longest = max(text.units(word) for array in arrays for word in fmt.cells(array))
-        cell = max(CELL_LEAST, math.ceil(text.ADVANCE * SIZE * longest) + 11.0)
-        # A table shows its shape by itself up to two axes.
+        # A table shows its shape by itself up to two axes; else it stands above, and would reach over the wire beside a narrow table.
         above = dims if first.ndim > 2 and not gradient else ""
+        cell = max(CELL_LEAST, math.ceil(text.ADVANCE * SIZE * longest) + 11.0, math.ceil(text.width(above, SMALL) / cols))
         return Label(form, gradient, rows, cols, cell, cols * cell, rows * CELL_HEIGHT + (LINE if above else 0), above)
     if form == "number":
         # A value that is used all over has as many sums as uses: then room for any number is found sooner than the longest of them.

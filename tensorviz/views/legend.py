@@ -49,15 +49,13 @@ def legend(
 ) -> tuple[str, float]:
     """The markup and its height: entries one after the other, in as many lines as ``width`` asks for.
 
-    ``cells``: whether arrays stand in tinted cells; ``numbers``: whether values and gradients stand at the wires at all; ``tags``: a badge of each kind;
+    ``cells``: whether arrays stand in tinted cells; ``numbers``: whether values and gradients stand at the wires, or gradients alone elsewhere; ``tags``: a badge of each kind;
     ``born``: one of the badges of NaN and infinities that are shown; ``signs``: those of ``SIGNS`` that are.
     """
     entries: list[tuple[float, list[tuple[str, object]]]] = []
-    if not numbers:
-        pass
-    elif cells:
-        entries += [_bar(pen, "value"), *([] if waiting else [_bar(pen, "gradient")])]
-    else:
+    if cells:
+        entries += [*([_bar(pen, "value")] if numbers else []), *([] if waiting else [_bar(pen, "gradient")])]
+    elif numbers:
         value, gradient = ("value above the wire", "∂ gradient below") if sideways else ("value left of the wire", "∂ gradient right")
         entries += [_words(value, "mark-value"), *([] if waiting else [_words(gradient, "mark-gradient")])]
     if waiting:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -67,10 +67,12 @@ class Scene:
 
 
 @uncollected()  # a large trace gives many short words, and none is garbage before the end
-def scene(trace: Trace, *, focus: int | None = None, sender: int | None = None, most: int = MOST_NODES, hard: int | None = None) -> Scene:
+def scene(
+    trace: Trace, *, focus: int | None = None, sender: int | None = None, also: Collection[int] = (), most: int = MOST_NODES, hard: int | None = None
+) -> Scene:
     """What to draw of ``trace`` when about ``most`` items may be seen.
 
-    ``focus`` is the node that the picture is about (the last root if not given), ``sender`` the one whose share it is about to get. Scopes collapse as far as needed, from the innermost outwards; then
+    ``focus`` is the node that the picture is about (the last root if not given), ``sender`` the one whose share it is about to get, ``also`` are further ones to be seen. Scopes collapse as far as needed, from the innermost outwards; then
     chains of operands with a single use fold; if more than ``hard`` items are left, the neighbourhood of the focus is kept.
     """
     nodes = trace.nodes
@@ -82,12 +84,12 @@ def scene(trace: Trace, *, focus: int | None = None, sender: int | None = None, 
     if len(nodes) > most:
         _collapse(nodes, owner, labels, given, sender, most)
     if len(set(owner.values())) > most:
-        _fold(nodes, owner, labels, {focus, *trace.roots}, focus)
+        _fold(nodes, owner, labels, {focus, *also, *trace.roots}, focus)
     built = _build(trace, owner, labels)
     limit = hard if hard is not None else most
     if len(built.items) > limit:
         # What is used all over is no way to its consumers, so the one that sends to it now is a start of its own.
-        starts = [owner[i] for i in (focus, sender) if i in owner] or [built.items[-1].key]
+        starts = [owner[i] for i in (focus, sender, *also) if i in owner] or [built.items[-1].key]
         built = _nearest(built, starts, min(most, NEIGHBOURS))
     return built
 
@@ -254,7 +256,8 @@ def near(nodes: Sequence[TraceNode], starts: Sequence[int], most: int) -> list[i
 def _nearest(scene: Scene, starts: Sequence[str], most: int) -> Scene:
     """The ``most`` items nearest to ``starts``, operands before consumers at equal distance.
 
-    A constant or a parameter that is used all over is no way from one place to another, so its consumers are not followed.
+    A constant or a parameter that is used all over is no way from one place to another, so its consumers are not followed. Where no way is left, as
+    from such a one alone, the items nearest to the end come next: a picture of a single glyph says nothing.
     """
     beside: dict[str, list[str]] = {}
     ahead: dict[str, list[str]] = {}
@@ -265,7 +268,11 @@ def _nearest(scene: Scene, starts: Sequence[str], most: int) -> Scene:
         if len(heads) <= MOST_FOLLOWED:
             beside.setdefault(key, []).extend(heads)
     kept, queue = set(starts), deque(dict.fromkeys(starts))
-    while queue and len(kept) < most:
+    end = scene.items[-1].key
+    while len(kept) < most and (queue or end not in kept):
+        if not queue:
+            queue.append(end)
+            kept.add(end)
         for other in beside.get(queue.popleft(), ()):
             if other not in kept and len(kept) < most:
                 kept.add(other)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from tensorviz.views import curves, state
@@ -74,8 +76,7 @@ class Wiring:
         how = self.state(wire)
         active = how == "active"
         tail, live = self.stations[wire.tail], self.paint.live
-        end = path[-1]
-        forward = path[:-1] + [Point(end.x - 5 * self.flow.x, end.y - 5 * self.flow.y)]
+        forward, end = self._forward(path, self.stations[wire.head], row)
         out = []
         back = self._back(path, tail, 0.0 if live else self.clearance(tail))
         if active or live:
@@ -98,6 +99,30 @@ class Wiring:
             name += f' data-uses="{" ".join(wire.uses)}"'
         mark = ' data-active=""' if active else ""
         return int(active), f'<g class="tv-edge"{name} data-state="{how}"{mark}>{"".join(out)}</g>'
+
+    def _forward(self, path: list[Point], head: Station, row: Row) -> tuple[list[Point], Point]:
+        """The forward wire and the tip of its head, which stands before the halo of an active receiver, too."""
+        clear = 0.0 if self.paint.live else self._ring(head, row)
+        sideways = self.direction == "LR"
+
+        def back(p: Point, by: float) -> Point:
+            return Point(p.x - by * self.flow.x, p.y - by * self.flow.y)
+
+        end, turn = back(path[-1], clear), path[-4]
+        if clear and abs(turn.y - end.y if sideways else turn.x - end.x) > 0.5:
+            # The last bend moves as a whole, as far as the straight piece before it lets it.
+            enter = path[-7]
+            turn = back(turn, min(clear, turn.x - enter.x if sideways else turn.y - enter.y))
+            path = [*path[:-6], *curves.line(enter, turn), *curves.swing(turn, end, self.direction)]
+        return [*path[:-1], back(end, 5)], end
+
+    def _ring(self, head: Station, row: Row) -> float:
+        """How far the halo of what is active reaches out over the place where a wire meets the glyph."""
+        if not self.clearance(head):
+            return 0.0
+        w, h = head.parts.glyph
+        across, along, side = (row.meet.y, row.meet.x, "x") if self.direction == "LR" else (row.meet.x, row.meet.y, "y")
+        return max(0.0, outline(replace(head.parts, glyph=(w + 2 * HALO, h + 2 * HALO)), across, side) + along)
 
     def clearance(self, receiver: Station) -> float:
         """Room for the receiver's halo, in which a head would not be seen."""
@@ -151,10 +176,11 @@ class Wiring:
         path = [start, *curves.line(start, turn)]
         if abs(turn.x - meet.x) > 0.5 or abs(turn.y - meet.y) > 0.5:
             path += curves.swing(turn, meet, self.direction)
+        forward, end = self._forward(path, s, row)
         out = [
             self.pen.text(word.x, word.y, row.arrival.stub, "dims", SIZE),
-            self.pen.path(curves.path_text(path), "wire"),
-            self.pen.path(curves.arrow(meet, self.flow, *HEAD), "head"),
+            self.pen.path(curves.path_text(forward), "wire"),
+            self.pen.path(curves.arrow(end, self.flow, *HEAD), "head"),
         ]
         if how != "idle" or self.paint.live:
             out.append(self.pen.path(curves.path_text(curves.beside(path, BESIDE * self.sign)), "back", how))

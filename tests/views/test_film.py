@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+import tensorviz as tv
 from tensorviz.errors import OptionError
 from tensorviz.trace import Trace
 from tensorviz.views.boxes import Badge
@@ -127,6 +128,23 @@ def test_a_film_is_a_plain_still(palette: str, direction: str) -> None:
 def test_a_large_trace_keeps_its_frames_readable_and_says_what_is_left_out() -> None:
     svg = to_svg(circuits.layers(100), steps=[0, 5])
     assert any("more nodes not drawn" in t for t in texts(ET.fromstring(svg.encode())))
+
+
+def test_every_frame_of_a_large_trace_shows_the_node_of_its_step() -> None:
+    w = tv.tensor(0.5, requires_grad=True, name="w")
+    h: tv.Tensor = tv.tensor(2.0, requires_grad=True, name="h")
+    for _ in range(30):
+        h = tv.sin(h * w)
+    trace = h.backward()
+    steps = [0, 60, 120, len(trace.steps) - 1]
+    for k, frame in zip(steps, frames(to_svg(trace, steps=steps)), strict=True):
+        active = [e.attrib["data-node"] for e in frame.iter() if "data-node" in e.attrib and "data-active" in e.attrib]
+        assert active == [str(trace.steps[k].node)]
+
+
+def test_the_legend_of_a_film_says_what_the_colours_of_its_tables_are_worth() -> None:
+    assert {"∂ −19.2", "19.2"} <= set(texts(ET.fromstring(to_svg(circuits.broadcast(), steps=[0, 4]).encode())))
+    assert not [t for t in texts(ET.fromstring(to_svg(circuits.broadcast(), steps=[0, 4]).encode())) if t.startswith("value")]
 
 
 def test_a_drawing_and_the_door_take_steps_too() -> None:

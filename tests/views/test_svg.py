@@ -16,7 +16,7 @@ from tensorviz.trace import Trace
 from tensorviz.views.legend import BADGES, SIGNS
 from tensorviz.views.palette import PALETTES
 from tensorviz.views.svg import skeleton, to_svg
-from tensorviz.views.text import letters
+from tensorviz.views.text import letters, width
 from views import circuits
 
 NAMES = {
@@ -177,6 +177,36 @@ def test_the_fork_badge_counts_the_shares_that_are_in() -> None:
     assert "Σ 0/3" in texts(to_svg(trace, step=0))
     assert "Σ 1/3" in texts(to_svg(trace, step=14))
     assert "∂ 1.583" in texts(to_svg(trace, step=14))
+
+
+@pytest.mark.parametrize("direction", ["LR", "TB"])
+@pytest.mark.parametrize("make", [circuits.broadcast, circuits.staged, circuits.routed])
+def test_no_head_of_a_forward_wire_is_under_the_halo_of_the_active_node(make: object, direction: str) -> None:
+    trace: Trace = make()  # type: ignore[operator]
+    wire, now = PALETTES["light"]["wire"], PALETTES["light"]["now"]
+    seen = 0
+    for k in range(len(trace.steps)):
+        drawn = root(to_svg(trace, step=k, direction=direction, legend=False))
+        (active,) = (e for e in drawn.iter() if "data-node" in e.attrib and "data-active" in e.attrib)
+        halo = next(e for e in active if e.attrib.get("fill") == now)
+        x, y, w, h, r = (float(halo.attrib[name]) for name in ("x", "y", "width", "height", "rx"))
+        at = [float(v) for v in re.findall(r"-?[\d.]+", active.attrib["transform"])]
+        for head in (e for e in drawn.iter() if e.attrib.get("fill") == wire):
+            tip = [float(v) for v in re.findall(r"-?[\d.]+", head.attrib["d"])[:2]]
+            dx, dy = abs(tip[0] - at[0] - x - w / 2) - (w / 2 - r), abs(tip[1] - at[1] - y - h / 2) - (h / 2 - r)
+            inside = (dx <= 0 and dy <= r) or (dy <= 0 and dx <= r) or dx * dx + dy * dy < (r - 0.2) ** 2
+            assert not (max(dx, dy) < r - 0.2 and inside), f"step {k}"
+            seen += 1
+    assert seen
+
+
+def test_the_shape_above_a_table_stays_over_it_and_off_the_wire_beside_it() -> None:
+    x = tv.tensor(np.ones((1, 2, 1, 2, 2)), requires_grad=True, name="x")
+    svg = to_svg((x * 2.0).sum().backward(), direction="TB")
+    value = by(svg, "data-value")["0"]
+    shape = next(e for e in value.iter() if "".join(e.itertext()) == "(1, 2, 1, 2, 2)")
+    frame = next(e for e in value.iter() if e.attrib.get("fill") == "none")
+    assert width("(1, 2, 1, 2, 2)", float(shape.attrib["font-size"])) <= float(frame.attrib["width"])
 
 
 @pytest.mark.parametrize("make", [circuits.broadcast, circuits.staged, circuits.routed])
@@ -372,6 +402,18 @@ def test_the_op_that_sends_is_drawn_beside_a_parameter_that_is_used_all_over() -
     for svg in (to_svg(trace, step=step), to_svg(trace, steps=[step])):
         assert re.search(f'data-edge="{share.edge}" data-state="active"', svg)
     assert f"n{share.target} -> n{share.consumer}" in trace.to_dot(step=step)
+
+
+def test_a_parameter_that_is_used_all_over_is_not_drawn_all_alone() -> None:
+    h: tv.Tensor = tv.tensor(2.0, requires_grad=True, name="h")
+    w = tv.tensor(0.5, requires_grad=True, name="w")
+    for _ in range(60):
+        h = tv.sin(h * w)
+    trace = h.backward()
+    assert trace.steps[-1].node == trace.node("w").id
+    drawn = by(to_svg(trace, step=len(trace.steps) - 1), "data-node")
+    assert len(drawn) == 40
+    assert {str(trace.node("w").id), str(trace.roots[0])} <= set(drawn)
 
 
 def test_what_is_neither_scope_nor_chain_is_cut_to_a_neighbourhood_and_the_rest_is_counted() -> None:
