@@ -93,6 +93,15 @@ class Share:
         """``"consumer:slot"``, the name of the edge in pictures."""
         return f"{self.consumer}:{self.slot}"
 
+    @property
+    def tied(self) -> Array:
+        """Which elements of the target share a place with others: True where the route has less than 1. Of an operand that was broadcast that is no tie
+        but the part of an element's copies that was chosen.
+        """
+        if self.route is None or self.summed_axes:
+            return np.zeros(self.value.shape, dtype=bool)
+        return (self.route > 0) & (self.route < 1)
+
 
 @dataclass(frozen=True, slots=True)
 class TraceNode:

@@ -10,7 +10,7 @@ import numpy as np
 from tensorviz.bulk import norms as _norms
 from tensorviz.findings import Finding, finding
 from tensorviz.findings.zeros import zeros
-from tensorviz.trace import Array, TraceData, TraceNode
+from tensorviz.trace import Array, Share, TraceData, TraceNode
 
 DEAD = 0.75
 """Share of a layer's units that must be off for a whole batch. A half is what chance gives where all rows are alike, as deep in a network or in a batch of one."""
@@ -222,6 +222,16 @@ def cancellation(data: TraceData) -> Iterator[Finding]:
             )
 
 
+def _parts(share: Share, consumer: TraceNode) -> Array:
+    """Which part of the gradient that arrives at a place each element gets, or each copy of an element that was broadcast."""
+    if not share.summed_axes:
+        return np.where(share.value != 0, share.tied * share.route, 0.0)
+    if consumer.cotangent is None or consumer.cotangent.shape != share.local.shape:
+        return np.zeros(0)
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(np.abs(share.local) / np.abs(consumer.cotangent))
+
+
 def tie(data: TraceData) -> Iterator[Finding]:
     """Maxima and minima that several elements share, where a gradient arrives."""
     told: set[int] = set()
@@ -229,16 +239,19 @@ def tie(data: TraceData) -> Iterator[Finding]:
         for share in n.shares:
             if share.route is None or not share.value.size or share.consumer in told:
                 continue
-            tied = (share.route > 0) & (share.route < 1) & (share.value != 0)
+            consumer = data.nodes[share.consumer]
+            weights = _parts(share, consumer)
+            tied = (weights > 0) & (weights < 1)
             count = int(tied.sum())
             if not count:
                 continue
-            consumer = data.nodes[share.consumer]
-            if n.op == "relu" and not np.any(n.value[tied]):
+            if n.op == "relu" and not share.summed_axes and not np.any(n.value[tied]):
                 continue  # zeros of a relu meet in a pooling window all the time, and the relu stops what they get
             told.add(share.consumer)
-            weights = np.unique(share.route[tied])
-            why = f"{count:,} elements of {n.title} share a place in {consumer.op} (weights {', '.join(f'{w:.3g}' for w in weights[:4])}): the gradient is split between them, and a small change of one moves all of it there."
+            weights = np.unique(weights[tied])
+            one, many = ("copy of an element", "copies of elements") if share.summed_axes else ("element", "elements")
+            who = f"1 {one} of {n.title} shares" if count == 1 else f"{count:,} {many} of {n.title} share"
+            why = f"{who} a place in {consumer.op} (weights {', '.join(f'{w:.3g}' for w in weights[:4])}): the gradient is split between them, and a small change of one moves all of it there."
             yield finding(
                 "tie",
                 "backward",

@@ -316,7 +316,7 @@ def _routed(share: Share, gate: str) -> str:
     assert share.route is not None
     gate = plain(gate)
     chosen = int(np.count_nonzero(share.route))
-    ties = int(np.count_nonzero((share.route > 0) & (share.route < 1)))
+    ties = int(np.count_nonzero(share.tied))
     tie = f"; {fmt.count(ties)} tie and split theirs evenly" if ties else ""
     if share.route.size == 1:
         return f"{gate} {'passes the gradient on to' if chosen else 'blocks the gradient:'} {{node}}{'' if chosen else ' receives 0'}"

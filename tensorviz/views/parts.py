@@ -147,7 +147,7 @@ def tags(share: Share) -> tuple[Tag, ...]:
         found.append(Tag("unbroadcast", f"Σ {in_words(share.summed_axes)}"))
     if share.route is not None:
         won = int((share.route > 0).sum())
-        ties = round(float(share.route[(share.route > 0) & (share.route < 1)].sum()))
+        ties = round(float(share.route[share.tied].sum()))
         tail = f" · {fmt.counted(ties, 'tie')}" if ties else ""
         found.append(Tag("route", f"{fmt.count(won)} of {fmt.count(share.route.size)}{tail}"))
     return tuple(found)

@@ -91,6 +91,17 @@ def test_a_tie_of_two_operands_is_told_once():
     assert [f.kind for f in found] == ["tie"]
 
 
+def test_an_operand_that_is_chosen_in_some_of_its_copies_is_no_tie():
+    x, c = tv.tensor([3.0, -2.0, 1.0], requires_grad=True), tv.tensor(0.5, requires_grad=True)
+    assert kinds((np.maximum(x, c) + np.where([True, False, True], x, c)).sum().backward()) == []
+
+
+def test_a_tie_of_two_operands_that_are_broadcast_is_told():
+    x, c = tv.tensor([[3.0], [0.5]], requires_grad=True, name="x"), tv.tensor([0.5, 1.0], requires_grad=True, name="c")
+    (finding,) = (f for f in np.maximum(x, c).sum().backward().findings() if f.kind == "tie")
+    assert "1 copy of an element of x shares a place in maximum (weights 0.5)" in finding.why
+
+
 def test_a_maximum_without_a_tie_is_none():
     x = tv.tensor([1.0, 3.0, 2.0], requires_grad=True)
     assert kinds(x.max().backward()) == []

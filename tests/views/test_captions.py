@@ -6,6 +6,7 @@ import numpy as np
 
 import tensorviz as tv
 from tensorviz.views.captions import title
+from tensorviz.views.parts import tags
 
 
 def sentences(trace: tv.Trace, kind: str) -> list[str]:
@@ -59,6 +60,15 @@ def test_a_route_counts_winners_and_ties() -> None:
     m = A.max(axis=1)
     told = sentences(m.backward(np.array([1.0, 1.0])), "accumulate")
     assert told == ["max routes: 3 of 6 elements of A were chosen, and the gradient goes to them alone; 2 tie and split theirs evenly."]
+
+
+def test_of_an_operand_that_was_broadcast_some_copies_are_chosen_and_that_is_no_tie() -> None:
+    X = tv.tensor([[3.0, -2.0], [-1.0, 4.0]], requires_grad=True)
+    c = tv.tensor([0.5, 0.5], requires_grad=True)
+    trace = np.maximum(X, c).sum().backward()
+    (share,) = trace.node("c").shares
+    assert [tag.text for tag in tags(share)] == ["Σ axis 0", "2 of 2"]
+    assert not any("tie" in said for said in sentences(trace, "accumulate"))
 
 
 def test_a_gate_that_lets_nothing_through_is_said_to_block() -> None:

@@ -15,7 +15,11 @@ export function route(rec: Recording, share: number): Virtual {
   const name = shortTitle(rec, target, 20);
   if (!weights || !sent || !operand) return h("div");
   const chosen = weights.size - weights.stats.zeros;
-  const ties = weights.data ? [...weights.data].filter((w) => w > 0 && w < 1).length : 0;
+  const parts = weights.data ? [...weights.data].filter((w) => w > 0 && w < 1) : [];
+  const least = Math.min(...parts);
+  const tie = parts.length === 1 ? " entry ties, so it gets that part" : " entries tie, so they share it evenly";
+  // Of what was broadcast a part is no tie, but how many of an entry's copies were chosen.
+  const copies = `${least < Math.max(...parts) ? " or more" : ""} of an entry's copies were chosen`;
   const head = h(
     "div",
     { class: "tv-title" },
@@ -29,13 +33,8 @@ export function route(rec: Recording, share: number): Virtual {
       h("b", {}, `${count(chosen)} of ${count(weights.size)}`),
       " selected: each receives its part of the gradient",
     ),
-    ties > 0 &&
-      h(
-        "li",
-        {},
-        h("b", {}, fraction(Math.min(...[...(weights.data ?? [])].filter((w) => w > 0)))),
-        ` ${count(ties)} entries tie, so they share it evenly`,
-      ),
+    parts.length > 0 &&
+      h("li", {}, h("b", {}, fraction(least)), rec.summed(share).length > 0 ? copies : ` ${count(parts.length)}${tie}`),
     weights.stats.zeros > 0 &&
       h("li", {}, h("b", {}, "0"), " not selected: receives exactly 0, whatever the gradient is"),
   ];
