@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 from playwright.sync_api import expect
 
 import tensorviz as tv
@@ -50,6 +51,7 @@ def test_the_page_of_the_digits_step_opens_from_disk_without_a_network_and_steps
     expect(status).to_contain_text(f"Step {steps} of {steps}")
 
 
+@pytest.mark.slow
 def test_the_digits_lesson_runs_in_notebook_7_and_its_step_is_checked(open_notebook):
     book = open_notebook(NOTEBOOKS / "digits.ipynb", app="notebook")
     book.run_all()

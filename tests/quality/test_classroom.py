@@ -8,7 +8,7 @@ import sys
 import nbformat
 import pytest
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of a process from /proc")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of a process from /proc")]
 
 CELLS = [
     "import tensorviz as tv\nx = tv.tensor([1.0, 2.0], requires_grad=True)",
@@ -45,7 +45,6 @@ def test_two_students_run_a_lesson_and_their_kernels_end_with_the_server(lesson)
     assert "2 students, 3 cells each" in told and "MiB" in told
 
 
-@pytest.mark.slow
 def test_a_cell_that_raises_ends_the_class_with_what_it_raised(lesson):
     from benchmarks.classroom import hold_class
 
