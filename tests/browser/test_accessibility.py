@@ -75,7 +75,7 @@ def test_nothing_serious_in_any_section(open_page, tmp_path, axe, make, scheme):
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("width", [472, 700, 972])
+@pytest.mark.parametrize("width", [472, 700, 912])
 def test_nothing_serious_where_the_stepper_is_narrow(open_page, tmp_path, axe, width):
     JUDGED["network"].make().to_html(tmp_path / "page.html", step=100)
     page = open_page(tmp_path / "page.html", width=width)

@@ -11,6 +11,7 @@ from browser import scenes
 from browser.scenes import kernelled, node, tab
 from browser.steppers import at, broadcast
 from tensorviz.widgets.pair import pair
+from views import gallery
 
 
 def tints(group: Locator) -> list[str]:
@@ -56,7 +57,43 @@ def test_what_needs_a_kernel_is_not_offered_on_a_page_and_works_where_there_is_o
     node("x")(live)
     tab("Shares")(live)
     live.get_by_role("button", name="set to 0: share from x * x + x").click()
-    expect(live.get_by_role("table", name="Ledger of ∂x").locator("tbody tr").last).to_contain_text("6")
+    expect(live.get_by_role("table", name="Ledger of ∂x").locator("td.tv-n").last).to_have_text("6")
+
+
+def test_the_legend_shows_the_marks_as_they_are_in_the_picture(show):
+    legend = show(gallery.cut(), step=6).get_by_role("group", name="Legend")
+    expect(legend.get_by_text("detached")).to_be_visible()
+    expect(legend.get_by_text("zeros")).to_be_visible()
+    expect(legend.get_by_text("0 of 2 route")).to_be_visible()
+    legend = show(gallery.broadcast(), step=6).get_by_role("group", name="Legend")
+    expect(legend.get_by_text("Σ axis 0 unbroadcast")).to_be_visible()
+    expect(legend.get_by_text("detached")).to_have_count(0)
+    expect(legend.get_by_text("zeros")).to_have_count(0)
+    legend = show(scenes.network(), step=100).get_by_role("group", name="Legend")
+    expect(legend.get_by_text("unbroadcast")).to_have_text(" unbroadcast")  # a sign, as on its wires
+
+
+def test_the_columns_of_a_mask_are_even(show):
+    stepper = show(gallery.tie(), step=5)
+    cells = stepper.get_by_role("table", name="routing mask").locator("td")
+    expect(cells).to_have_count(12)
+    widths = cells.evaluate_all("all => all.map(e => e.getBoundingClientRect().width)")
+    assert max(widths) - min(widths) < 0.5
+
+
+def test_what_can_be_done_with_a_share_stands_in_one_line_with_its_rule(open_page, tmp_path):
+    (tmp_path / "blank.html").write_text("<!doctype html><title>blank</title>", "utf-8")
+    page = open_page(tmp_path / "blank.html")
+    kernelled(page, tmp_path / "live.html", scenes.fork(), {"step": 7})
+    page.goto((tmp_path / "live.html").as_uri())
+    live = page.get_by_role("region", name="Backward pass debugger")
+    node("x")(live)
+    tab("Shares")(live)
+    for offers in live.locator(".tv-offers").all():
+        assert len({round(e["y"] + e["height"]) // 6 for b in offers.get_by_role("button").all() if (e := b.bounding_box())}) == 1
+    last = live.get_by_role("table", name="Ledger of ∂x").locator("tbody tr").last.bounding_box()
+    panel = live.get_by_role("tabpanel").bounding_box()
+    assert last and panel and last["y"] + last["height"] <= panel["y"] + panel["height"]
 
 
 def test_a_large_array_beside_far_larger_numbers_is_a_picture_one_can_see(show):
@@ -97,6 +134,13 @@ def test_a_neighbourhood_is_as_large_as_the_picture_above_it_in_a_lecture_hall(s
         for name in ("Computation graph", "Neighbourhood of the step")
     )
     assert min(whole, near) >= 1.4
+
+
+def test_the_legend_grows_with_the_screen_of_a_lecture_hall(show):
+    stepper = show(gallery.broadcast(), step=7, presentation=True, width=1920)
+    stepper.page.set_viewport_size({"width": 1920, "height": 1080})
+    words = stepper.get_by_role("group", name="Legend").get_by_text("saved for backward")
+    assert words.evaluate("e => parseFloat(getComputedStyle(e).fontSize) * e.currentCSSZoom") >= 18
 
 
 def test_the_brackets_of_a_pass_without_scopes_stay_where_few_names_have_room(show):

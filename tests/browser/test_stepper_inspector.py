@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, expect
 
 import tensorviz as tv
 from tensorviz.trace import Trace
+from views import gallery
 
 
 def matrices() -> Trace:
@@ -270,3 +271,17 @@ def test_the_scale_can_be_logarithmic_and_shows_what_falls_off_it(show):
     assert cells.nth(1).evaluate("e => getComputedStyle(e).backgroundColor") != before
     expect(cells.nth(2)).to_have_attribute("data-special", "clipped")
     expect(cells.nth(3)).not_to_have_attribute("data-special", "clipped")
+
+
+def test_the_panel_stays_where_it_was_scrolled_to_where_it_is_drawn_again(show):
+    stepper = show(gallery.attention(), step=17)
+    panel, log = stepper.get_by_role("tabpanel"), stepper.get_by_role("button", name="log scale")
+    stepper.page.set_viewport_size({"width": 1280, "height": 640})
+    panel.evaluate("e => { e.scrollTop = 60; }")
+    stepper.page.evaluate("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
+    assert panel.evaluate("e => e.scrollTop") == 60
+    log.evaluate("e => e.click()")
+    expect(log).to_have_attribute("aria-pressed", "true")
+    assert panel.evaluate("e => e.scrollTop") == 60
+    stepper.get_by_role("tab", name="Check").click()
+    assert panel.evaluate("e => e.scrollTop") == 0

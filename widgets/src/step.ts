@@ -278,6 +278,11 @@ export class Steps {
     for (let next; (next = this.move(k, direction, granularity)) !== k; ) yield (k = next);
   }
 
+  /** Whether a share, or a whole gradient, is nothing but zeros. */
+  get zeros(): boolean {
+    return this.#zero.includes(1) || this.rec.share.value.some((index) => zeroAt(this.rec, index));
+  }
+
   #ends: readonly [number, number] | null | undefined;
 
   /** The least and the largest norm of a share, where they are far enough apart to be told by the width of a wire. */

@@ -25,6 +25,8 @@ const MARKS: [string, string][] = [
   ["Σ axis 0", "an operand was broadcast, so its share is summed over that axis"],
   ["4 of 12", "a gradient is routed to the entries that were selected"],
   ["NaN, ∞", "born at this step; the dashes last while one is on its way"],
+  ["≠, !", "the check fails, or there is a finding: see the tabs"],
+  ["✓ ✕ ? at a node", "finite differences agree, differ, cannot judge"],
   ["◆", "above: saved for backward. Under the track: your breakpoint"],
   ["yellow", "what happens now, in every pane"],
   ["above the wire", "a value"],

@@ -90,6 +90,7 @@ export function inspector(context: Context): Pane {
     ),
   );
   let shown = "";
+  let at = ""; // the tab and the node, which stay where all is drawn again
   let stale = false; // the kernel has come or gone since
 
   const content = (id: number): Child[] => {
@@ -120,7 +121,8 @@ export function inspector(context: Context): Pane {
       // Somebody writes a number: verdicts that arrive meanwhile, and word of the kernel, can wait.
       const writing = panel.contains(document.activeElement) && document.activeElement instanceof HTMLInputElement;
       if (writing && shown.startsWith(`${tab}|${id}|${step}|`)) return;
-      const sameNode = shown.startsWith(`${tab}|${id}|`);
+      const samePlace = at === `${tab}|${id}`;
+      at = `${tab}|${id}`;
       shown = key;
       stale = false;
       panel.querySelector<HTMLElement>(".tv-edit")?.blur(); // it would put back the number that it stands for while all is being replaced
@@ -149,7 +151,7 @@ export function inspector(context: Context): Pane {
       if (focused && document.activeElement?.getAttribute("data-cell") !== focused)
         panel.querySelector<HTMLElement>(`[data-cell="${focused}"]`)?.focus({ preventScroll: true });
       // Reading a scroll position makes the browser lay the page out at once, so it is only done where somebody scrolled.
-      if (scrolled > 0) panel.scrollTop = sameNode ? scrolled : 0;
+      if (scrolled > 0) panel.scrollTop = samePlace ? scrolled : 0;
     },
   };
   panel.addEventListener("focusout", () => requestAnimationFrame(() => pane.update()));

@@ -79,7 +79,8 @@ export function ledger(context: Context, id: number, most = FEW): Virtual {
       : [now ? h("span", { class: "tv-soon" }, "next step") : "…"];
     const rule = ruleOf(rec, share);
     // A long rule has a line of its own: beside the numbers it would stand in a narrow column.
-    const long = letters(rule) > (summing ? SHORT : 2 * SHORT);
+    const offered = most > FEW || now ? buttons(context, id, share) : [];
+    const long = letters(rule) > (summing ? SHORT : 2 * SHORT) || (summing && offered.length > 0);
     const row = h(
       "tr",
       { "data-when": when, "aria-current": now ? "step" : null, class: long ? "tv-open" : null },
@@ -90,7 +91,7 @@ export function ledger(context: Context, id: number, most = FEW): Virtual {
         {},
         gate?.word ? `${gate.op} ${gate.word}` : (gate?.op ?? ""),
         ...notes(long ? [] : rule, summed, now || past),
-        ...(most > FEW || now ? buttons(context, id, share) : []),
+        ...(long ? [] : offered),
       ),
       h(
         "td",
@@ -101,7 +102,8 @@ export function ledger(context: Context, id: number, most = FEW): Virtual {
       drawn && h("td", { class: "tv-fall" }, past ? fall(i === 0 ? 0 : (totals[i - 1] ?? 0), totals[i] ?? 0, x) : null),
     );
     if (!long) return [row];
-    const rest = h("td", { colspan: columns - 1 }, h("small", { class: "tv-mono" }, ...rule));
+    const below = h("div", { class: "tv-offers" }, h("small", { class: "tv-mono" }, ...rule), ...offered);
+    const rest = h("td", { colspan: columns - 1 }, below);
     return [row, h("tr", { "data-when": when }, h("td", {}), rest)];
   });
   const head = ["#", "from", "rule"].map((w) => h("th", { scope: "col" }, w));
@@ -162,7 +164,7 @@ function buttons(context: Context, id: number, share: number): Child[] {
     onclick: open,
   };
   const zero = shareButton(context, share, name);
-  return zero ? [zero, " ", h("button", given, "change…")] : [];
+  return zero ? [h("span", { class: "tv-offers" }, zero, h("button", given, "change…"))] : [];
 }
 
 /** The share that is looked at, entry by entry. */

@@ -54,10 +54,14 @@ function mask(
 ): Virtual {
   const [rows, columns] = grid(sizes);
   const [values, gradients] = [cells(Array.from(operand)), cells(Array.from(sent))];
+  const parts = Array.from(weights, (w, i) => (w > 0 ? [fraction(w), `∂${(gradients[i] ?? "").trim()}`] : ["0"]));
+  // All columns are as wide as the widest; infinities stand behind a sign.
+  const above = (i: number) => (values[i] ?? "").length + (Number.isFinite(operand[i]) ? 0 : 2);
+  const widest = Math.max(...parts.map((part, i) => Math.max(part.join(" ").length, above(i))));
   const cell = (i: number) => {
     const [v, w, g] = [operand[i] ?? NaN, weights[i] ?? 0, sent[i] ?? 0];
     const odd = Number.isNaN(v) ? "nan" : Number.isFinite(v) ? null : v > 0 ? "inf" : "ninf";
-    const above = h(
+    const number = h(
       "div",
       {
         class: "tv-above",
@@ -70,14 +74,14 @@ function mask(
     const below = h(
       "div",
       { class: "tv-below", style: lit ? `background: ${shade(rec, "gradient", g)}` : "" },
-      w > 0 && h("b", {}, fraction(w)),
-      w > 0 ? h("span", { class: "tv-g" }, `∂${(gradients[i] ?? "").trim()}`) : h("span", { class: "tv-zero" }, "0"),
+      w > 0 && h("b", {}, parts[i]?.[0]),
+      h("span", { class: w > 0 ? "tv-g" : "tv-zero" }, parts[i]?.at(-1)),
     );
-    return h("td", { "data-won": w > 0 ? "" : null, title: `${position(i, sizes)} weight ${w}` }, above, below);
+    return h("td", { "data-won": w > 0 ? "" : null, title: `${position(i, sizes)} weight ${w}` }, number, below);
   };
   return h(
     "table",
-    { class: "tv-mask", "aria-label": "routing mask" },
+    { class: "tv-mask", "aria-label": "routing mask", style: `--tv-letters: ${widest}ch` },
     h(
       "tbody",
       {},
