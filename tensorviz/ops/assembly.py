@@ -198,7 +198,7 @@ def _vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
 def _polyval(p: Any, x: Any) -> Any:
     """The polynomial with coefficients ``p``, the highest first, at ``x``, by Horner's rule."""
     p, x = as_array(p), as_array(x)
-    y: Any = x * 0
+    y: Any = np.zeros(x.shape, x.dtype)
     for i in range(p.shape[0]):
         y = y * x + p[i]
     return y

@@ -10,7 +10,7 @@ import numpy as np
 from tensorviz.engine.op import expose
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError, IndexingError, ShapeError
-from tensorviz.ops.operands import as_array
+from tensorviz.ops.operands import as_array, of_dtype
 
 __all__: list[str] = []
 
@@ -42,7 +42,8 @@ def _choose(a: Any, choices: Sequence[Any], out: Any = None, mode: str = "raise"
         raise IndexingError(f"np.choose: there are {n} choices, numbered from 0, got {which.min()} to {which.max()}")
     which = np.clip(which, 0, n - 1) if mode == "clip" else which % n
     shape = np.broadcast_shapes(which.shape, *[np.shape(c) for c in choices])
-    rows = np.stack([np.broadcast_to(as_array(c), shape) for c in choices])
+    kind = np.result_type(*[c if isinstance(c, (bool, int, float)) else as_array(c).dtype for c in choices])
+    rows = np.stack([np.broadcast_to(of_dtype(as_array(c), kind), shape) for c in choices])
     return np.take_along_axis(rows, np.broadcast_to(which, shape)[None], 0)[0]
 
 
@@ -94,16 +95,17 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
 @expose(numpy=[np.heaviside])
 def _heaviside(x1: Any, x2: Any) -> Any:
     """0 below zero, 1 above, ``x2`` at zero. A step: only x2 gets a gradient, where it is chosen."""
-    return np.where(_values(x1) == 0, x2, (np.sign(x1) + 1) / 2)
+    x1, x2 = (as_array(x) if isinstance(x, (list, tuple)) else x for x in (x1, x2))
+    kind = _kind(np.heaviside, x1, x2)
+    return np.where(_values(x1) == 0, x2, (np.sign(of_dtype(as_array(x1), kind)) + 1) / 2)
 
 
 @expose(numpy=[np.copysign])
 def _copysign(x1: Any, x2: Any) -> Any:
     """The size of ``x1`` with the sign of ``x2``, which gets no gradient."""
     x1, x2 = (as_array(x) if isinstance(x, (list, tuple)) else x for x in (x1, x2))
-    # NumPy's own word on the dtype, in which a Python number counts for less than an array (and, in NumPy 1, an array without axes for less than others)
-    kind = np.copysign(*(np.ones((1,) if x.ndim else (), x.dtype) if hasattr(x, "dtype") else x for x in (x1, x2))).dtype
-    sized = _in(x1, kind) if isinstance(x1, Tensor) else np.broadcast_to(np.asarray(x1, kind), np.broadcast_shapes(np.shape(x1), np.shape(x2)))
+    kind = _kind(np.copysign, x1, x2)
+    sized = of_dtype(x1, kind) if isinstance(x1, Tensor) else np.broadcast_to(np.asarray(x1, kind), np.broadcast_shapes(np.shape(x1), np.shape(x2)))
     size = np.abs(sized)
     return np.where(np.signbit(x2), -size, size)
 
@@ -111,17 +113,18 @@ def _copysign(x1: Any, x2: Any) -> Any:
 @expose(numpy=[np.fabs])
 def _fabs(x: Any) -> Any:
     """``|x|``, of whole numbers and truth values as floating numbers."""
-    return np.abs(_in(x, np.fabs(np.ones((), x.dtype)).dtype))
+    return np.abs(of_dtype(x, np.fabs(np.ones((), x.dtype)).dtype))
 
 
-def _in(x: Any, kind: Any) -> Any:
-    return x if x.dtype == kind else x.astype(kind)
+def _kind(ufunc: Any, *operands: Any) -> Any:
+    """NumPy's own word on the dtype of a result, in which a Python number counts for less than an array (and, in NumPy 1, an array without axes for less than others)."""
+    return ufunc(*(np.ones((1,) if x.ndim else (), x.dtype) if hasattr(x, "dtype") else x for x in operands)).dtype
 
 
 @expose(numpy=[np.modf])
 def _modf(x: Any) -> tuple[Any, Any]:
     """What is behind the point, and what is before it."""
-    x = _in(x, np.modf(np.ones((), x.dtype))[0].dtype)
+    x = of_dtype(x, np.modf(np.ones((), x.dtype))[0].dtype)
     endless = np.isinf(_values(x))
     rest = np.fmod(np.where(endless, 0, x) if endless.any() else x, 1.0)
     return rest, np.trunc(x)
@@ -146,9 +149,7 @@ def _ldexp(x1: Any, x2: Any) -> Any:
 
 @expose(numpy=[np.float_power])
 def _float_power(x1: Any, x2: Any) -> Any:
-    """``x1 ** x2`` in float64."""
-
-    def wide(x: Any) -> Any:
-        return x if _values(x).dtype == np.float64 else as_array(x).astype(float)
-
-    return np.power(wide(x1), wide(x2))
+    """``x1 ** x2`` in float64, or wider where an operand is."""
+    x1, x2 = as_array(x1), as_array(x2)
+    kind = np.result_type(x1.dtype, x2.dtype, np.float64)
+    return np.power(of_dtype(x1, kind), of_dtype(x2, kind))

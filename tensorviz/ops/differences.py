@@ -11,7 +11,7 @@ from tensorviz.errors import AxisError, DTypeError, ShapeError
 from tensorviz.ops.axes import count, each, plain
 from tensorviz.ops.expansion import broadcast_to
 from tensorviz.ops.joining import concatenate
-from tensorviz.ops.operands import as_array, index
+from tensorviz.ops.operands import as_array, floating, index
 
 __all__ = ["diff"]
 
@@ -49,6 +49,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 @expose(numpy=[np.gradient])
 def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """NumPy's slopes on a grid: central differences inside, one-sided ones at the ends. For all axes or each: a distance, or the coordinates."""
+    f = floating(as_array(f))
     count(f.shape, plain(axis))  # raises for an axis that is not there
     axes = each(plain(axis), f.ndim)
     distances = list(varargs) or [1.0]

@@ -42,6 +42,8 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
                 raise ShapeError(f"np.average: weights of shape {weights.shape} fit neither a of shape {a.shape} nor its axes {axis}")
             weights = np.reshape(weights, [a.shape[i] if i in axes else 1 for i in range(a.ndim)])
             weights = np.broadcast_to(weights, a.shape)
+        kind = np.result_type(a.dtype, weights.dtype, *[np.float64] * (a.dtype.kind != "f"))
+        a, weights = of_dtype(a, kind), of_dtype(weights, kind)
         total = np.sum(weights, axis=axis, keepdims=keepdims)
         found = np.sum(a * weights, axis=axis, keepdims=keepdims) / total
     return (found, total) if returned else found

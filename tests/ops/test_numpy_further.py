@@ -155,6 +155,32 @@ def test_what_numpy_computes_in_float64_is_float64_and_the_gradient_has_the_leaf
     assert x.grad.dtype == dtype
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a, b: np.heaviside(a, b),
+        lambda a, b: np.heaviside(a, 0.5),
+        lambda a, b: np.average(a, weights=b),
+        lambda a, b: np.polyval(a, b),
+        lambda a, b: np.choose([0, 1, 0], [a, b]),
+        lambda a, b: np.choose([0, 1, 0], [a, 0.5]),
+        lambda a, b: np.float_power(a, b),
+        lambda a, b: np.gradient(a),
+    ],
+)
+@pytest.mark.parametrize("first", [*DTYPES, np.uint8])
+@pytest.mark.parametrize("second", [np.float32, np.float64, np.int8, np.bool_])
+def test_functions_put_together_from_ops_have_numpys_dtype(f, first, second):
+    a, b = np.array([1, 0, 2]).astype(first), np.array([0, 1, 1]).astype(second)
+    try:
+        want = f(a, b)
+    except TypeError:  # two kinds of numbers that NumPy does not subtract, or compare
+        return
+    got = f(tv.tensor(a), tv.tensor(b))
+    assert got.dtype == want.dtype
+    np.testing.assert_allclose(got.numpy(), want, rtol=1e-3)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_fabs_gives_floating_numbers(dtype):
     a = np.array([[1, 0]], dtype) if dtype is np.bool_ else np.array([[1, -2]], dtype)
