@@ -30,7 +30,7 @@ from tensorviz.engine.tensor import Tensor, tensor
 from tensorviz.ops import *  # noqa: F403 - the op families list their public names in __all__
 
 if TYPE_CHECKING:
-    from tensorviz import nn, optim, primitives
+    from tensorviz import nn, optim, primitives, trace
     from tensorviz.checks import CheckReport, break_on, error_curve, gradcheck
     from tensorviz.checks.runs import compare
     from tensorviz.display import set_display
@@ -83,8 +83,8 @@ _LATER = {
     **{name: f"tensorviz.ops.{family}" for family, names in ops.LATER.items() for name in names},
 }
 """Names whose modules are loaded when they are first used, so that the import stays light."""
-_PARTS = ("nn", "optim", "primitives")
-"""Parts of the package that are loaded so, too."""
+_PARTS = ("nn", "optim", "primitives", "trace")
+"""Parts of the package that are loaded so, too. The module of the record is also called: ``tv.trace(x)`` is the op."""
 
 __all__ = [
     "Breakpoint",
@@ -122,6 +122,7 @@ __all__ = [
     "self_test",
     "set_display",
     "tensor",
+    "trace",
     "value_and_grad",
     "vjp",
     *ops.__all__,

@@ -13,7 +13,12 @@ from tensorviz.ops.indexing import index_add
 from tensorviz.ops.operands import as_array, index
 from tensorviz.ops.samples import Examples
 
-__all__ = ["diag", "diagonal", "tril", "triu"]  # not trace: tensorviz.trace is the module of the record, and np.trace(x) is this one
+__all__ = [
+    "diag",
+    "diagonal",
+    "tril",
+    "triu",
+]  # not trace: tensorviz.trace is the module of the record, which hands a call on to np.trace, and that to this one
 
 
 def _places(rows: int, columns: int, offset: int) -> tuple[Any, Any]:

@@ -293,6 +293,7 @@ def prod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
     return _PROD.run(frame(1), a, over(a, axis), bool(keepdims))
 
 
+@expose(method="logsumexp")
 def logsumexp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """``log(sum(e ** a))`` over ``axis`` (int, tuple, or None for all), without overflow. Raises ValueError when there are no elements.
 

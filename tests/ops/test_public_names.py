@@ -29,6 +29,36 @@ def test_every_family_is_exported_and_its_examples_run(family: Any):
     assert failed == 0
 
 
+OPS = """
+exp expm1 exp2 log log1p log2 log10 sqrt cbrt square reciprocal sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh hypot
+logaddexp sigmoid softplus relu leaky_relu elu gelu silu erf maximum minimum clip sign floor ceil sum mean prod max min var std logsumexp norm cumsum cumprod
+argmax argmin reshape ravel transpose swapaxes moveaxis expand_dims squeeze broadcast_to pad flip roll repeat tile split diag diagonal tril triu sort
+take_along_axis matmul dot inner outer tensordot softmax log_softmax
+"""
+FUNCTIONS_ONLY = """
+where stack concatenate einsum trace inv solve det slogdet cholesky linear cross_entropy nll_loss mse_loss bce_with_logits
+layer_norm batch_norm dropout embedding conv1d conv2d max_pool2d avg_pool2d scaled_dot_product_attention
+"""
+
+
+def test_ops_are_functions_and_those_of_one_tensor_or_two_are_methods():
+    assert [name for name in (OPS + FUNCTIONS_ONLY).split() if not callable(getattr(tv, name, None))] == []
+    assert [name for name in OPS.split() if not callable(getattr(tv.Tensor, name, None))] == []
+
+
+def test_the_module_of_the_record_is_called_for_the_op_of_its_name():
+    x = tv.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = tv.trace(x) + tv.trace(x, 1)
+    record = y.backward()
+    assert x.grad.tolist() == [[1, 1], [0, 1]]
+    assert [n.op for n in record.nodes] == ["leaf", "trace", "trace", "add"]
+    assert "test_public_names.py" in record.nodes[1].source.file
+    from tensorviz.trace import Trace
+
+    assert isinstance(record, Trace)
+    fresh("assert tv.trace(np.eye(2)) == 2; from tensorviz.trace import Trace; assert tv.Trace is Trace")
+
+
 def test_the_families_that_are_loaded_later_offer_what_they_are_listed_with():
     for family, names in ops.LATER.items():
         assert importlib.import_module(f"tensorviz.ops.{family}").__all__ == list(names)
