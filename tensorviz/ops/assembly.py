@@ -119,7 +119,7 @@ def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
         shape = (*arr.shape[:axis], where.size, *arr.shape[axis + 1 :])
     order = np.insert(old, where, new)
     both = np.concatenate([arr, np.broadcast_to(values, shape).astype(arr.dtype)], axis)
-    return both[(slice(None),) * axis + (order,)]
+    return np.take(both, order, axis)
 
 
 # ---- joined ------------------------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def _vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
 def _polyval(p: Any, x: Any) -> Any:
     """The polynomial with coefficients ``p``, the highest first, at ``x``, by Horner's rule."""
     p, x = as_array(p), as_array(x)
-    y: Any = np.zeros(x.shape, x.dtype)
+    y: Any = np.zeros_like(_values(x))
     for i in range(p.shape[0]):
         y = y * x + p[i]
     return y

@@ -100,7 +100,7 @@ class Diag(Op):
         return [((v,), {}), ((v,), {"k": 2}), ((v,), {"k": -1}), ((v[:0],), {"k": 1})]
 
 
-@expose(numpy=[np.diag])
+@expose(numpy=[np.diag], method="diag")
 def diag(v: Any, k: int = 0) -> Any:
     """Of a vector: the square matrix with it on the ``k``-th diagonal. Of a matrix: its ``k``-th diagonal, as :func:`diagonal`.
 

@@ -113,7 +113,7 @@ class _Hypot(Op):
 
     name, label, word = "hypot", "hypot", "scales"
     slots, broadcasts, forward = ("a", "b"), True, np.hypot
-    ufuncs = (np.hypot,)
+    ufuncs, methods = (np.hypot,), ("hypot",)
     vjps = (lambda g, a, out: g * (a / _nonzero(out)), lambda g, b, out: g * (b / _nonzero(out)))
     formulas = ("g * a / out", "g * b / out")
     examples = staticmethod(lambda rng: pairs(off_zero, off_zero, rng))
@@ -140,7 +140,7 @@ class _Logaddexp(Op):
 
     name, label, word = "logaddexp", "logaddexp", "scales"
     slots, broadcasts, forward = ("a", "b"), True, staticmethod(_logaddexp)
-    ufuncs = (np.logaddexp,)
+    ufuncs, methods = (np.logaddexp,), ("logaddexp",)
     vjps = (_share_of_sum, lambda g, a, b: _share_of_sum(g, b, a))
     formulas = ("g / (1 + exp(b - a))", "g / (1 + exp(a - b))")
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorviz.arguments import one_of
 from tensorviz.engine.aliases import view
+from tensorviz.engine.graph import frozen
 from tensorviz.engine.op import REGISTRY, Op, apply, attach, expose, frame
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import unbroadcast
@@ -240,8 +241,8 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
         raise DTypeError("take with out= cannot be recorded: the array is outside the graph. Use the result")
     one_of("take", "mode", mode, ("raise", "wrap", "clip"))
     a = as_array(a)
-    if axis is None:
-        a, axis = np.ravel(a), 0
+    if axis is None or not a.ndim:
+        a, axis = np.ravel(a), axis or 0
     axis = index("axis", axis)
     if not -a.ndim <= axis < a.ndim:
         raise AxisError(f"take: axis {axis} is not there in shape {a.shape}")
@@ -249,7 +250,17 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     if mode != "raise":
         places = np.asarray(indices)
         indices = places % a.shape[axis] if mode == "wrap" else np.clip(places, 0, a.shape[axis] - 1)
-    return getitem(a, (slice(None),) * axis + (indices,))
+    return _row_by_row(getitem(a, (slice(None),) * axis + (indices,)))
+
+
+def _row_by_row(found: Any) -> Any:
+    """The result as ``np.take`` leaves it in memory, and ``a[key]`` does not: of what later views can be taken depends on it."""
+    if not isinstance(found, Tensor):
+        return np.ascontiguousarray(found) if np.ndim(found) else found
+    node = found._current()
+    if type(node.value) is np.ndarray and not node.value.flags.c_contiguous:
+        node.value = frozen(np.ascontiguousarray(node.value))
+    return found
 
 
 class Embedding(Op):

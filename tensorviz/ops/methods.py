@@ -1,4 +1,4 @@
-"""Methods that few programs call: each hands the Tensor to NumPy's function of that name, which hands it to ours. Imports the engine only."""
+"""Methods of arrays that few programs call: each hands the Tensor to NumPy's function of that name, which hands it to ours. Imports the engine only."""
 
 from __future__ import annotations
 
@@ -23,11 +23,7 @@ def _as_function(name: str, function: Any) -> None:
     attach(name, method)
 
 
-for _name in (
-    *("argpartition", "choose", "conj", "conjugate", "nonzero", "put", "searchsorted"),
-    # no methods of arrays, but ops of one Tensor or of two
-    *("arctan2", "diag", "hypot", "logaddexp", "maximum", "minimum", "take_along_axis"),
-):
+for _name in ("argpartition", "choose", "conj", "conjugate", "nonzero", "put", "searchsorted"):
     _as_function(_name, getattr(np, _name))
 
 

@@ -292,7 +292,7 @@ class TakeAlongAxis(Op):
         ]
 
 
-@expose(numpy=[np.take_along_axis])
+@expose(numpy=[np.take_along_axis], method="take_along_axis")
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     """Along ``axis``, the elements of ``arr`` at ``indices`` (of arr's shape except along that axis, where it may differ; size 1 broadcasts).
 

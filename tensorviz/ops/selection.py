@@ -62,7 +62,7 @@ def _apart(rng: np.random.Generator) -> Examples:
 class _Maximum(Op):
     """The greater of two, element by element. Equal elements share the gradient; NaN is chosen before any number."""
 
-    name, label, word = "maximum", "max", "routes"
+    name, label, word, methods = "maximum", "max", "routes", ("maximum",)
     slots, broadcasts, forward, ufuncs = ("a", "b"), True, np.maximum, (np.maximum,)
     vjps = (_maximum_share, lambda g, a, b: _maximum_share(g, b, a))
     formulas = ("g where a > b, g / 2 where a = b, else 0", "g where b > a, g / 2 where a = b, else 0")
@@ -73,7 +73,7 @@ class _Maximum(Op):
 class _Minimum(Op):
     """The smaller of two, element by element. Equal elements share the gradient; NaN is chosen before any number."""
 
-    name, label, word = "minimum", "min", "routes"
+    name, label, word, methods = "minimum", "min", "routes", ("minimum",)
     slots, broadcasts, forward, ufuncs = ("a", "b"), True, np.minimum, (np.minimum,)
     vjps = (_minimum_share, lambda g, a, b: _minimum_share(g, b, a))
     formulas = ("g where a < b, g / 2 where a = b, else 0", "g where b < a, g / 2 where a = b, else 0")

@@ -89,7 +89,7 @@ class _Arctan2(Op):
 
     name, label, word = "arctan2", "arctan2", "scales"
     slots, broadcasts, forward = ("a", "b"), True, np.arctan2
-    ufuncs = (np.arctan2,)
+    ufuncs, methods = (np.arctan2,), ("arctan2",)
     vjps = (lambda g, a, b: g * _inverse_point(b, a), lambda g, a, b: -g * _inverse_point(a, b))
     formulas = ("g * b / (a ** 2 + b ** 2)", "-g * a / (a ** 2 + b ** 2)")
     examples = staticmethod(lambda rng: pairs(off_zero, off_zero, rng))

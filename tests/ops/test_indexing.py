@@ -310,3 +310,20 @@ def test_an_embedding_refuses_ids_that_name_no_row():
         tv.embedding([0.5], W)
     with pytest.raises(ShapeError, match="rows"):
         tv.embedding([0], tv.tensor(1.0, requires_grad=True))
+
+
+@pytest.mark.parametrize("of", [lambda a: np.take(a, [0, -1], axis=-1), lambda a: np.insert(a, [0, 2], 1.0, axis=1)])
+def test_what_is_taken_lies_in_memory_as_numpys_does_so_that_its_reshape_is_a_view(of):
+    array, x = np.arange(6.0).reshape(2, 3), leaf(2, 3)
+    want, got = of(array), of(x)
+    want.reshape(-1)[0] = got.reshape(-1)[0] = 9.0
+    assert got.tolist() == want.tolist()
+    assert got[0, 0] == 9
+
+
+def test_a_number_is_taken_from_as_a_vector_of_one():
+    x = leaf()
+    for axis in (None, 0, -1):
+        assert np.take(x, [0, -1], axis=axis).tolist() == np.take(x.numpy(), [0, -1], axis=axis).tolist() == [0, 0]
+    with pytest.raises(IndexError, match="axis 1 is not there"):
+        np.take(x, [0], axis=1)
