@@ -20,6 +20,7 @@ def _examples(rng: np.random.Generator) -> Examples:
         ((2, 3), 1),
         ((2, 3), 0),
         ((0, 3), -1),
+        ((0, 3), 0),
         ((2, 2, 3), (0, 2)),
         ((2, 3), None),
     )
@@ -28,7 +29,13 @@ def _examples(rng: np.random.Generator) -> Examples:
 
 def shifted(a: Any, axis: Axis) -> Any:
     """``a`` minus its maximum along the axis: the exponential of the result cannot overflow."""
-    return a - np.maximum.reduce(a, axis=axis, keepdims=True)
+    try:
+        return a - np.maximum.reduce(a, axis=axis, keepdims=True)
+    except ValueError:
+        if a.size:
+            raise
+        np.add.reduce(a, axis=axis)  # raises for an axis that is not there
+        return a.copy()  # a slice without elements has no maximum, and needs none
 
 
 def _softmax_rule(g: Any, out: Any, axis: Axis) -> Any:
@@ -80,6 +87,8 @@ class _LogSoftmax(Op):
     def forward(a: Any, axis: Axis = -1) -> Any:
         with np.errstate(under="ignore"):
             s = shifted(a, axis)
+            if not s.size:
+                return s
             return s - np.log(np.add.reduce(np.exp(s), axis=axis, keepdims=True))
 
 

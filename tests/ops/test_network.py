@@ -31,6 +31,18 @@ def test_softmax_neither_overflows_nor_warns():
     np.testing.assert_allclose(x.grad, [[0.0, 0.0, 0.0], [2 / 9, -1 / 9, -1 / 9]], atol=1e-15)
 
 
+@pytest.mark.parametrize(("shape", "axis"), [((0, 3), 0), ((2, 0), -1), ((0,), None), ((2, 0, 3), (0, 1))])
+@pytest.mark.parametrize("f", [tv.softmax, tv.log_softmax])
+def test_softmax_over_no_elements_is_empty_and_silent(f, shape, axis):
+    x = tv.tensor(np.zeros(shape), requires_grad=True)
+    with np.errstate(all="raise"):
+        y = f(x, axis=axis)
+        y.backward(np.ones(shape))
+    assert y.shape == x.grad.shape == shape
+    with pytest.raises(ValueError, match="out of bounds"):
+        f(x, axis=3)
+
+
 def test_softmax_of_a_row_of_minus_infinities_is_nan_and_so_is_its_gradient():
     x = leaf([[-INF, -INF], [0.0, 0.0]])
     with np.errstate(invalid="ignore"):
