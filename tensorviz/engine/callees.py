@@ -13,12 +13,13 @@ import numpy as np
 from tensorviz.engine.places import Identity, locate
 
 
-def callee(frame: FrameType) -> tuple[str, Any]:
-    """The name behind the last dot of what a frame calls at the moment, and what it calls: a function, or a method of what NumPy made. ``""`` and None where they cannot be told.
+def callee(frame: FrameType) -> tuple[str, Any, bool]:
+    """The name behind the last dot of what a frame calls at the moment; what it calls: a function, or a method of what NumPy made; and whether its first argument
+    is a list or tuple that is written there. ``""`` and None where they cannot be told.
 
     Variables of a function are not looked at: a frame that was asked for them keeps them alive.
     """
-    first, *names = _written(Identity(frame.f_code), frame.f_lasti) or ("",)
+    (first, *names), listed = _written(Identity(frame.f_code), frame.f_lasti)
     code = frame.f_code
     found: Any = None
     if first not in code.co_varnames and first not in code.co_cellvars and first not in code.co_freevars:
@@ -26,26 +27,58 @@ def callee(frame: FrameType) -> tuple[str, Any]:
     for name in names:  # an attribute of anything else may be a property, which runs the user's code
         safe = isinstance(found, (ModuleType, np.ufunc)) or type(found).__module__.partition(".")[0] == "numpy"
         found = getattr(found, name, None) if safe else None
-    return (names or [first])[-1], found
+    return (names or [first])[-1], found, listed
+
+
+_NOTHING = ("",), False
+_LISTS = (ast.List, ast.Tuple, ast.ListComp)
 
 
 @lru_cache(maxsize=4096)
-def _written(key: Identity, lasti: int) -> tuple[str, ...]:
-    """The parts of the dotted name before the parenthesis, the first of them empty where it is no name; none where no call is written there."""
+def _written(key: Identity, lasti: int) -> tuple[tuple[str, ...], bool]:
+    """The parts of the dotted name before the parenthesis, the first of them empty where it is no name, and whether a list comes first behind it."""
     source = locate(key.code, lasti)
     if source is None or source.column < 0 or not source.code:
-        return ()
+        return _NOTHING
     *lines, last = source.code.splitlines()
     lines = [*lines, last[: source.end_column]]
     try:
         call = ast.parse("(" + "\n".join([lines[0][source.column :], *lines[1:]]) + ")", mode="eval").body
     except SyntaxError:
-        return ()
+        return _NOTHING
+    if not isinstance(call, ast.Call):
+        return _NOTHING
     names: list[str] = []
-    at = call.func if isinstance(call, ast.Call) else None
+    at = call.func
     while isinstance(at, ast.Attribute):
         names.append(at.attr)
         at = at.value
-    if at is None:
-        return ()
-    return (at.id if isinstance(at, ast.Name) else "", *reversed(names))
+    return (at.id if isinstance(at, ast.Name) else "", *reversed(names)), bool(call.args) and isinstance(call.args[0], _LISTS)
+
+
+JOIN = "put lists of Tensors together with tv.stack or tv.concatenate"
+_OF_LISTS = (np.concatenate, np.inner, np.where, np.dot, np.vdot)
+"""Functions of NumPy's in C, which do not ask what stands in a list in a list."""
+_OF_ARRAYS = frozenset(["dot", "put", "choose"])
+_DRAWS = frozenset(["normal", "uniform", "exponential", "gamma", "beta", "laplace", "lognormal", "multivariate_normal", "choice", "permutation"])
+"""Methods by which a variable of a function is known to be an array or a source of random numbers: nothing else that takes a Tensor's numbers has them."""
+
+
+def taker(name: str, function: Any) -> tuple[str, str] | None:
+    """Who takes the numbers of a Tensor without asking it for a rule, and what to do instead; None for who is meant to, and for who is not known.
+
+    These are written in C: ufuncs and their kin of a list, methods of an array, and what draws random numbers.
+    """
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return f"np.{owner.__name__}.{name} of a list", JOIN
+    if isinstance(function, np.ufunc) or any(function is f for f in _OF_LISTS):
+        return f"np.{name} of a list", JOIN
+    if (isinstance(owner, np.ndarray) and name != "searchsorted") or (function is None and name in _OF_ARRAYS):  # that gives whole numbers
+        return f"the method {name} of an array", f"write np.{name}(array, x){' or array @ x' if name == 'dot' else ''}"
+    if type(owner).__module__.startswith("numpy.random") or (function is None and name in _DRAWS):
+        return (
+            f"{name} of NumPy's random numbers",
+            "draw what depends on nothing and compute with it, as in mean + deviation * rng.standard_normal(shape)",
+        )
+    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import warnings
 from collections import deque
 from opcode import opmap, opname
 from types import CodeType
@@ -54,46 +55,31 @@ def refuse_in_rule(t: Any) -> None:
 
 
 def refuse_call(what: str, frame: Any, *, operators: bool) -> None:
-    """Raise where the user's code calls what is written in C and asks no Tensor for a rule: a method of an array, what draws random numbers,
-    and ufuncs, ``operators`` and their kin of a list in which a Tensor stands.
-    """
+    """Raise where the user's code calls what is written in C and asks no Tensor for a rule; ``operators``: or has one work on a list. Warn where an array is asked for of a list that stands there."""
     asked = opname[frame.f_code.co_code[frame.f_lasti]] if frame.f_lasti >= 0 else ""
-    if not asked.startswith("CALL") and asked not in _OPERATORS:
+    called = asked.startswith("CALL")
+    if not called and not (operators and asked in ("BINARY_OP", "COMPARE_OP")):
         return
-    if _is_library(frame):
+    if OURS[frame.f_globals.get("__name__")] or _is_library(frame):
         return
-    advice = "put lists of Tensors together with tv.stack or tv.concatenate"
-    if asked in _OPERATORS:
-        if not operators:
-            return
-        taker = "an operator on an array and a list"
-    else:
-        name, function = importlib.import_module("tensorviz.engine.callees").callee(frame)
-        owner = getattr(function, "__self__", None)
-        if isinstance(owner, np.ufunc):
-            taker = f"np.{owner.__name__}.{name} of a list"
-        elif isinstance(function, np.ufunc) or any(function is f for f in _OF_LISTS):
-            taker = f"np.{name} of a list"
-        elif (isinstance(owner, np.ndarray) and name != "searchsorted") or (function is None and name in _OF_ARRAYS):  # that gives whole numbers
-            taker, advice = f"the method {name} of an array", f"write np.{name}(array, x){' or array @ x' if name == 'dot' else ''}"
-        elif type(owner).__module__.startswith("numpy.random") or (function is None and name in _DRAWS):
-            taker, advice = (
-                f"{name} of NumPy's random numbers",
-                "draw what depends on nothing and compute with it, as in mean + deviation * rng.standard_normal(shape)",
-            )
-        else:
-            return
-    raise NoRuleError(
-        f"{taker} makes plain arrays of what it is given, which would take {what}, which requires a gradient, out of the graph; {advice}, or give it x.numpy() where no gradient is meant"
-    )
+    callees = importlib.import_module("tensorviz.engine.callees")
+    name, function, listed = callees.callee(frame) if called else ("", None, False)
+    found = callees.taker(name, function) if called else ("an operator on an array and a list", callees.JOIN)
+    if found is not None:
+        taker, advice = found
+        raise NoRuleError(
+            f"{taker} makes plain arrays of what it is given, which would take {what}, which requires a gradient, out of the graph; {advice}, or give it x.numpy() where no gradient is meant"
+        )
+    if listed and any(function is f for f in _ARRAYS):
+        warnings.warn(
+            f"np.{name} of a list makes a plain array of numbers, so that {what}, which requires a gradient, gets none from what is computed with it; "
+            f"tv.stack takes such a list and keeps the gradient. Give it x.numpy() where numbers are meant",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
-_OPERATORS = ("BINARY_OP", "COMPARE_OP")
-_OF_ARRAYS = frozenset(["dot", "put", "choose"])
-_DRAWS = frozenset(["normal", "uniform", "exponential", "gamma", "beta", "laplace", "lognormal", "multivariate_normal", "choice", "permutation"])
-"""Methods by which a variable of a function is known to be an array or a source of random numbers: nothing else that takes a Tensor's numbers has them."""
-_OF_LISTS = (np.concatenate, np.inner, np.where, np.dot, np.vdot)
-"""Functions of NumPy's in C, which do not ask what stands in a list in a list."""
+_ARRAYS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray)
 
 
 def _is_library(frame: Any) -> bool:

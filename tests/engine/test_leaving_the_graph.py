@@ -105,8 +105,25 @@ def test_arrays_that_are_asked_for_are_given():
     x = tv.tensor([1.0, 2.0], requires_grad=True)
     for ask in (np.asarray, np.array, np.asanyarray, np.ascontiguousarray, np.float32):
         assert ask(x).tolist() == [1, 2]
-    assert np.array([x, x]).tolist() == [[1, 2], [1, 2]]
+    held = [x, x]
+    assert np.array(held).tolist() == [[1, 2], [1, 2]]
     assert ARRAY.searchsorted(x).tolist() == [0, 0]
+
+
+def test_an_array_of_a_list_that_stands_there_is_given_with_a_warning():
+    t = tv.tensor(0.5, requires_grad=True, name="angle")
+    with pytest.warns(
+        UserWarning, match=r"np\.array of a list makes a plain array of numbers, so that tensor 'angle'.*tv\.stack takes such a list"
+    ) as told:
+        turn = np.array([[1.0, t], [t, 0.0]])
+    assert told[0].filename == __file__
+    assert turn.shape == (2, 2)
+    for ask in (lambda: np.asarray((t, 1.0)), lambda: np.array([v * 2 for v in [t]])):
+        with pytest.warns(UserWarning, match="of a list"):
+            assert type(ask()) is np.ndarray
+    with tv.no_grad():
+        np.array([t, t])
+    np.array([t.detach(), t.numpy()])
 
 
 def test_a_call_that_is_written_nowhere_is_not_looked_at():
@@ -120,7 +137,6 @@ def test_what_only_looks_is_free_to_do_so():
     assert (np.shape([x, x]), np.ndim([x, x]), np.size([x, x])) == ((2, 2), 2, 4)
     np.testing.assert_array_equal(x, [1.0, 2.0])
     assert np.asarray(x).tolist() == [1, 2]
-    assert np.array([x, x]).shape == (2, 2)
 
 
 def test_another_library_may_read_what_it_draws(tmp_path, monkeypatch):
