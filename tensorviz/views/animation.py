@@ -50,7 +50,7 @@ LEAST_WIDTH = 560.0
 """A sentence needs some width, however small the graph."""
 CAPTION, LARGEST_CAPTION = 16.0, 40.0
 READ_AT = 1100.0
-"""A page shows a picture at about this width; in a wider one sentences are larger, so that they can be read there."""
+"""A page shows a picture at about this width; in a wider one title, sentences and legend are larger, so that they can be read there."""
 
 
 def to_animated_svg(
@@ -285,16 +285,17 @@ class Film:
         pen = Pen(paint, c.pen.scale)
         picture_width, picture_height = c.size
         width = max(picture_width, LEAST_WIDTH)
+        large = min(LARGEST_CAPTION / CAPTION, max(1.0, width / READ_AT))
         clock = _Clock(self)
         out, top = [], 0.0
         if title:
-            top = 34.0
-            out.append(pen.text(MARGIN, 25, text.cut(title, 200), "title", 16))
-            width = max(width, 2 * MARGIN + text.heading(text.cut(title, 200)))
+            top = 34.0 * large
+            out.append(pen.text(MARGIN, 25 * large, text.cut(title, 200), "title", round(16 * large, 1)))
+            width = max(width, 2 * MARGIN + text.heading(text.cut(title, 200)) * large)
         body = "".join(clock.group(layer.marks) for layer in self.layers.values())
         out.append(f'<g transform="translate({n((width - picture_width) / 2)},{n(top)})">{body}</g>')
         height = top + picture_height + 6
-        told, high = self._captions(pen, clock, height, width)
+        told, high = self._captions(pen, clock, height, width, round(CAPTION * large, 1))
         out.append(told)
         height += high
         notes = [*c.notes, *([note] if note else [])]
@@ -304,9 +305,9 @@ class Film:
             saved = any(s.parts.saved_input or s.parts.saved_output for s in every)
             lines, high = make_legend(
                 pen,
-                MARGIN,
-                height,
-                width - 2 * MARGIN,
+                0.0,
+                0.0,
+                (width - 2 * MARGIN) / large,
                 cells=cells,
                 saved=saved,
                 born=c.born(),
@@ -317,8 +318,10 @@ class Film:
                 sideways=c.direction == "LR",
             )
         else:
-            lines, high = plain_notes(pen, notes, MARGIN, height)
-        height += high + MARGIN / 2
+            lines, high = plain_notes(pen, notes, 0.0, 0.0)
+        zoom = f" scale({large:.4g})" if large > 1 else ""
+        lines = f'<g transform="translate({n(MARGIN)},{n(height)}){zoom}">{lines}</g>' if lines else ""
+        height += high * large + MARGIN / 2
         paper = f'<rect width="{n(width)}" height="{n(height)}" {paint.attributes("paper")}/>'
         inside = f"{paper}{''.join(out)}{lines}"
         # Class names are those of this picture alone, so that two of them can stand on one page.
@@ -332,10 +335,9 @@ class Film:
             f"<title>{text.xml(name)}</title><style>{style}</style>{inside}</svg>\n"
         )
 
-    def _captions(self, pen: Pen, clock: _Clock, top: float, width: float) -> tuple[str, float]:
+    def _captions(self, pen: Pen, clock: _Clock, top: float, width: float, size: float) -> tuple[str, float]:
         """The number and the sentence of the step, under a bar that fills, in as many lines as the longest needs."""
         total, steps = len(self.trace.data.steps), self.trace.steps
-        size = round(min(LARGEST_CAPTION, CAPTION * max(1.0, width / READ_AT)), 1)
         line, first, bar = 1.45 * size, 4 + 1.45 * size, round(size / 4, 1)
         numbers = [f"Step {fmt.count(k + 1)} of {fmt.count(total)}" for k in self.chosen]
         indent = max(text.units(words) for words in numbers) * 0.6 * size + 14

@@ -96,7 +96,9 @@ def gradient_norms(trace: Trace, ax: Axes | None = None, *, palette: str = "ligh
     for kind, marker, word in kinds:
         mine = np.array([node.kind == kind for node in nodes]) & ~strange
         if mine.any():
-            ax.scatter(x[mine], shown[mine], 54, tokens["done"], marker=marker, edgecolors=tokens["gline"], linewidths=1.6, zorder=4, label=word)
+            # A small hexagon looks like a circle, so parameters are filled.
+            inside = tokens["gline" if kind == "parameter" else "done"]
+            ax.scatter(x[mine], shown[mine], 54, inside, marker=marker, edgecolors=tokens["gline"], linewidths=1.6, zorder=4, label=word)
     if strange.any():
         ax.scatter(x[strange], shown[strange], 60, tokens["err"], marker="X", linewidths=0, zorder=4, label="holds NaN or infinity")
     for i, node in enumerate(nodes):
@@ -118,8 +120,9 @@ def gradient_norms(trace: Trace, ax: Axes | None = None, *, palette: str = "ligh
                 bbox=ground,
             )
     zero, nowhere = ~usable & ~strange, ~usable & strange
-    if zero.any():
-        ax.axhline(floor, color=tokens["hair2"], linewidth=0.8, linestyle=":", zorder=1)
+    for end, some in ((floor, zero), (roof, nowhere)):
+        if some.any():  # a line, since no height there is a norm
+            ax.axhline(end, color=tokens["hair2"], linewidth=0.8, linestyle=":", zorder=1)
     ax.set_ylim((floor if zero.any() else low) / 3, roof * (4 if nowhere.any() else 1))
     every = max(1, math.ceil(len(order) / MOST_NAMES))
     names = [_name(node) for node in nodes[::every]]

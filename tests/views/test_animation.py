@@ -239,6 +239,18 @@ def test_the_same_trace_gives_the_same_bytes() -> None:
     assert to_animated_svg(circuits.staged()) == to_animated_svg(circuits.staged())
 
 
+def test_in_a_wide_picture_title_sentence_and_legend_grow_together() -> None:
+    svg = to_animated_svg(circuits.chain(12), title="A chain")
+    wide = float(root(svg).attrib["width"])
+    sizes = {"".join(e.itertext()): float(e.attrib["font-size"]) for e in root(svg).iter() if "font-size" in e.attrib}
+    (zoom,) = re.findall(r"scale\(([\d.]+)\)", svg)
+    assert wide > 1200
+    assert float(zoom) == pytest.approx(min(2.5, wide / 1100), rel=1e-3)
+    assert sizes["A chain"] == pytest.approx(16 * float(zoom), abs=0.1)
+    assert max(size for words, size in sizes.items() if words.startswith("Step ")) == pytest.approx(16 * float(zoom), abs=0.1)
+    assert "scale(" not in to_animated_svg(circuits.broadcast(), title="Small")
+
+
 def test_hostile_names_are_words_in_every_caption() -> None:
     name = "</text></style><script>alert(1)</script>"
     svg = to_animated_svg(circuits.squared(name=name))

@@ -92,6 +92,25 @@ def test_zero_and_nan_gradients_are_marked_not_lost() -> None:
     assert [t.get_text() for t in ax.get_legend().get_texts()].count("holds NaN or infinity") == 1
 
 
+def test_a_gradient_without_a_finite_entry_stands_on_a_line_of_its_own() -> None:
+    x = tv.tensor([0.0], requires_grad=True, name="x")
+    with np.errstate(all="ignore"):
+        trace = np.sqrt(x).sum().backward()
+    ax = plots.gradient_norms(trace)
+    (line,) = (line for line in ax.lines if line.get_linestyle() == ":")
+    marked = [tuple(some.get_offsets()[0]) for some in ax.collections if some.get_label() == "holds NaN or infinity"]
+    assert [y for _, y in marked] == list(line.get_ydata())[:1]
+
+
+def test_parameters_are_told_from_ops_by_more_than_a_hexagon_that_looks_like_a_circle() -> None:
+    from matplotlib.colors import to_hex
+
+    layer = tv.nn.Linear(2, 2)
+    ax = plots.gradient_norms(layer(tv.tensor(np.ones((3, 2)), requires_grad=True)).sum().backward())
+    inside = {some.get_label(): to_hex(some.get_facecolor()[0]) for some in ax.collections}
+    assert inside["parameter"] == PALETTES["light"]["gline"] != inside["result of an op"]
+
+
 def test_norms_of_one_size_have_the_axes_for_themselves() -> None:
     low, high = plots.gradient_norms(circuits.staged()).get_ylim()
     assert 100 < high / low < 1000  # the norms lie between 0.5 and 3
