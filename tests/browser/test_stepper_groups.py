@@ -121,6 +121,8 @@ def test_the_neighbourhood_has_the_room_that_the_closed_groups_leave(show):
     assert high
     assert low["y"] + low["height"] <= high["y"] + high["height"]  # all of it is seen
     assert near.evaluate("e => e.clientHeight") > 1.6 * high["height"]
+    wanted = stepper.evaluate("e => e.style.getPropertyValue('--tv-panes')")  # in a notebook, where the page has not another height for it
+    assert int(wanted.removesuffix("px")) >= 470
 
 
 def test_a_step_goes_into_a_closed_scope_or_over_it(show):

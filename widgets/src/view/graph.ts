@@ -23,10 +23,11 @@ const SAMPLE = 200; // steps by which the size of the picture is chosen, of a lo
 /** With Alt the arrows go along the wires. */
 const TURNED: Record<string, string> = { ArrowLeft: "[", ArrowRight: "]", ArrowUp: ",", ArrowDown: "." };
 const HEAD = 28; // px of the row of groups over the picture
+const BESIDE = 260; // px that a neighbourhood takes: a node, an operand and a taker above one another, with their numbers
 const SPARE = 16; // px that a picture of closed groups has around it: the neighbourhood gets the rest
 
 export interface GraphPane extends Pane {
-  /** Of the whole picture at its own scale. */
+  /** That all of it would take: the whole picture at its own scale, and the neighbourhood beside it. */
   readonly height: number;
   /** How many nodes are drawn. */
   readonly size: number;
@@ -339,7 +340,7 @@ export function graph(context: Context): GraphPane {
   settle();
   return {
     element,
-    height: picture.size.height,
+    height: picture.size.height + (near.element.hidden ? 0 : BESIDE),
     size: picture.nodes.size,
     update,
     over,
