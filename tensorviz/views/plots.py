@@ -294,7 +294,8 @@ def error_curve(
     ax.set_ylabel("relative error")
     entry = f"[{', '.join(map(str, place))}]" if place else ""
     _title(ax, f"∂{_name(node)}{entry} = {fmt.number(analytic)} against central differences", tokens)
-    _legend(ax, tokens)
+    # Round-off is large at the left, so below it there is room, unless exact steps stand there.
+    _legend(ax, tokens, "best" if exact.any() else "lower left")
     return ax
 
 
@@ -505,6 +506,6 @@ def _colorbar(ax: Axes, image: Any, ticks: list[float], tokens: Tokens, flat: bo
     bar.outline.set_edgecolor(tokens["hair2"])
 
 
-def _legend(ax: Axes, tokens: Tokens) -> None:
-    found = ax.legend(frameon=False, fontsize=9, labelcolor=tokens["ink2"], loc="best")
+def _legend(ax: Axes, tokens: Tokens, where: Literal["best", "lower left"] = "best") -> None:
+    found = ax.legend(frameon=False, fontsize=9, labelcolor=tokens["ink2"], loc=where)
     found.set_zorder(1)

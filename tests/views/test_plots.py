@@ -313,6 +313,17 @@ def test_where_every_step_is_as_good_none_is_called_the_best() -> None:
     assert "|a − n| / max(|a|, |n|)" not in [t.get_text() for t in ax.get_legend().get_texts()]
 
 
+def test_no_point_of_the_curve_stands_under_its_legend() -> None:
+    rng = np.random.default_rng(0)
+    T = tv.tensor(rng.normal(size=(2, 1, 3, 1, 2)), requires_grad=True, name="T")
+    M = tv.tensor(rng.normal(size=(1, 2, 1, 2, 2)).round(1), requires_grad=True, name="M")
+    ax = plots.error_curve(((T * M + np.ones(2)) ** 3).mean().backward(), "T")
+    ax.figure.canvas.draw()
+    box = ax.get_legend().get_window_extent()
+    assert not any(box.contains(*p) for p in ax.transData.transform(np.column_stack(ax.lines[0].get_data())))
+    assert box.y1 < ax.transData.transform((1.0, 1e-8))[1]
+
+
 def test_the_words_of_the_best_step_stand_above_the_curve() -> None:
     trace = (tv.tensor(1e-13, requires_grad=True, name="x") * 1e-13 + 1.0).tanh().backward()
     ax = plots.error_curve(trace, 0)
