@@ -138,6 +138,17 @@ def test_every_pane_is_seen_at_once_beside_labs_file_browser(show, width):
         assert whole["x"] <= box["x"] and box["x"] + box["width"] <= whole["x"] + whole["width"]
 
 
+def test_closed_scopes_are_seen_with_their_words_beside_labs_file_browser(show):
+    stepper = show(scenes.network(), step=100, width=800)
+    stepper.page.set_viewport_size({"width": 800, "height": 690})
+    place = "e => e.getBoundingClientRect().bottom"
+    bottom = stepper.locator(".tv-stage").first.evaluate(place)
+    words = stepper.get_by_label("Computation graph").locator("text", has_text="18 nodes")
+    ends = words.evaluate_all(f"all => all.filter(e => e.checkVisibility()).map({place})")
+    assert len(ends) >= 4
+    assert max(ends) <= bottom
+
+
 def framed(tmp_path, html: str):
     path = tmp_path / "output.html"
     path.write_text(f"<!doctype html><meta charset='utf-8'><title>output</title><body style='margin:0'>{html}", "utf-8")
