@@ -233,11 +233,9 @@ class Trace:
     """What the latest :meth:`check` found; saved with the trace."""
 
     def __init__(self, build: Callable[[], TraceData] | TraceData) -> None:
-        self._build: Callable[[], TraceData] | None = None
-        if isinstance(build, TraceData):
+        self._build: Callable[[], TraceData] | None = build if not isinstance(build, TraceData) else None
+        if self._build is None:
             self.__dict__["data"] = build
-        else:
-            self._build = build
 
     @cached_property
     def data(self) -> TraceData:

@@ -224,7 +224,7 @@ class _Look:
         """Raise, with the record of the pass up to this rule."""
         started = self.started
         trace = Trace(
-            Pass(started.roots, started.seeds, started.ops[: len(started.pulled)], started.pulled, [], started.names, complete=False).build()
+            Pass(started.roots, started.seeds, started.ops[: len(started.pulled)], started.pulled, {}, started.names, complete=False).build()
         )
         at = trace.nodes[self._id(trace, node)]
         target = "" if s is None else title(trace.nodes[self._id(trace, s.target)])
@@ -262,7 +262,7 @@ class _Look:
     @cached_property
     def forward(self) -> Trace:
         """The record of the graph alone, for ids and names; the ids are those of the record of the pass."""
-        return Trace(Pass(self.started.roots, None, [], [], [], self.started.names).build())
+        return Trace(Pass(self.started.roots, None, [], [], {}, self.started.names).build())
 
     @cached_property
     def ids(self) -> dict[int, int]:

@@ -266,7 +266,7 @@ class _Call:
         for k, leaf in leaves.items():
             total = totals.get(leaf._current())
             gradients[k] = np.zeros(leaf.shape) if total is None else np.array(total, dtype=np.float64)
-        return gradients, Pass(nodes, seeds, ops, pulled, [], {})
+        return gradients, Pass(nodes, seeds, ops, pulled, {}, {})
 
     def _operand(self, k: int, x: Floats, leaf: Tensor, gradient: Floats, again: Floats, base: Floats, weights: Floats, trace: Trace) -> Block:
         points = dict(self.points)

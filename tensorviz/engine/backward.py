@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import takewhile
 from operator import is_
 from types import FrameType
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tensorviz.engine import tensor as tensors
 from tensorviz.engine.graph import local, user_frame
@@ -21,7 +23,7 @@ from tensorviz.errors import Breakpoint, GraphError
 
 if TYPE_CHECKING:
     from tensorviz.engine.own import Own
-    from tensorviz.engine.record import Write
+    from tensorviz.engine.record import Writes
     from tensorviz.trace import Trace
 
 
@@ -45,7 +47,8 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
     else:
         roots = list(roots)
     thread = local.thread
-    nodes = [root_of(root, record or bool(thread.watchers)) for root in roots]
+    kept = record or bool(thread.watchers)
+    nodes = [root_of(roots[0], kept)] if len(roots) == 1 else [root_of(root, kept) for root in roots]
     seeds = seeds_of(nodes, roots, gradients)
     leaves: list[Node] = []
     pulled: list[tuple[Any, ...]] = []
@@ -68,7 +71,7 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
             looks: Sequence[Look] = ()
             if thread.watchers:
                 to = record_module()
-                started = to.Pass(nodes, seeds, ops, pulled, [], to.names_in(frame or user_frame(2)), False)
+                started = to.Pass(nodes, seeds, ops, pulled, {}, to.names_in(frame or user_frame(2)), False)
                 looks = [watch(started) for watch in thread.watchers]
             given = list(zip(nodes, seeds, strict=True))
             totals = sweep(ops, given, leaves, pulled if record or looks else None, looks=looks, retained=retained)
@@ -76,7 +79,7 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
         if record and not isinstance(error, Breakpoint):  # which has its own
             to = record_module()
             ops, pulled = _as_reached(nodes, ops, pulled)
-            error.trace = to.Trace(to.Pass(nodes, seeds, ops, pulled, [], to.names_in(frame or user_frame(2)), False).build)  # type: ignore[attr-defined]
+            error.trace = to.Trace(to.Pass(nodes, seeds, ops, pulled, {}, to.names_in(frame or user_frame(2)), False).build)  # type: ignore[attr-defined]
         raise
     if tensors.changes.versions and len(leaves) > 1:
         leaves, totals = _in_order(nodes, leaves, totals)
@@ -88,10 +91,10 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
         return None
     if missed:
         ops, pulled = _as_reached(nodes, ops, pulled)
-    if any(map(is_, nodes, roots)):
+    if nodes[0] is roots[0] or (len(nodes) > 1 and any(map(is_, nodes, roots))):
         nodes, ops, writes = _without_roots(roots, nodes, ops, writes)
     to = record_module()
-    trace: Trace = to.Trace(partial(to.built, nodes, seeds, ops, pulled, writes, to.names_in(frame or user_frame(2)), to.Moment(ops, thread)))
+    trace: Trace = to.Trace(partial(to.built, nodes, seeds, ops, pulled, writes, to.names_in(frame or user_frame(2)), *to.moment(ops, thread)))
     for root in roots:
         (root.own or root._more()).trace = trace
     return trace
@@ -100,7 +103,7 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
 tensors.run_backward = backward
 
 
-def _without_roots(roots: list[Tensor], nodes: list[Node], ops: list[Node], writes: list[Write]) -> tuple[list[Node], list[Node], list[Write]]:
+def _without_roots(roots: list[Tensor], nodes: list[Node], ops: list[Node], writes: Writes) -> tuple[list[Node], list[Node], Writes]:
     """The nodes of the roots, results and writes as a record may hold them: with a twin for a root that is its own node, since it holds the record.
 
     A root that another one is computed from stays: what was computed holds it. Then the cyclic collector is needed to free them.
@@ -110,7 +113,7 @@ def _without_roots(roots: list[Tensor], nodes: list[Node], ops: list[Node], writ
     return (
         [twins.get(n, n) for n in nodes],
         [twins.get(n, n) for n in ops],
-        [(twins.get(n, n), held) for n, held in writes],
+        {twins.get(n, n): held for n, held in writes.items()},
     )
 
 
@@ -131,50 +134,60 @@ def _in_order(nodes: Sequence[Node], leaves: list[Node], totals: list[Any]) -> t
     return ordered, [received[n] for n in ordered]
 
 
-def write_gradients(leaves: Sequence[Node], totals: Sequence[Any], retained: Sequence[tuple[Node, Any]]) -> list[Write]:
+def write_gradients(leaves: Sequence[Node], totals: Sequence[Any], retained: Sequence[tuple[Node, Any]]) -> Writes:
     """Add to ``.grad`` of the leaves, and of results that retain theirs. To all of them or, if something raises, to none."""
-    writes: list[Write] = []
-    first: list[Own] = []
+    writes: Writes = {}
     undo: list[tuple[Own, Any, bool]] = []
-    received = zip(leaves, totals, strict=True)
+    received: Iterable[tuple[Node, Any]] = zip(leaves, totals, strict=True)
+    if retained or tensors.changes.swapped:
+        received = [(n, _in_dtype(total, n.value.dtype)) for n, total in (*received, *filter(_retains, retained))]
     with tensors.gradients:
         try:
-            for node, total in (*received, *retained) if retained else received:
+            for node, total in received:
                 if total is None:
                     continue
                 rare = node.rare
-                owner = None if rare is None or rare.owner is None else rare.owner()
-                if owner is None:
-                    if node.plan is None:
-                        writes.append((node, None))
+                if rare is None or (find := rare.owner) is None or (owner := find()) is None:
+                    writes[node] = None
                     continue
-                own = owner.own or owner._more()
-                if node.plan is not None and not own.retain:
-                    continue
-                before, dtype = own.grad, node.value.dtype
-                if total.dtype is not dtype and total.dtype != dtype:
-                    total = total.astype(dtype)  # a sum has the machine's order of bytes, whatever that of the leaf is
+                own = owner.own
+                before = own.grad
                 if before is None:
                     # not copied before somebody reads it: many never are, and all of a network's at once are a good part of its memory
-                    first.append(own)
+                    writes[node] = None
                     own.grad = total
-                    writes.append((node, None))
                 else:
                     undo.append((own, before, own.private))
                     # the user may still write to what was handed out
-                    writes.append((node, before.copy() if own.private else before))
-                    own.grad = (before + total).astype(dtype, copy=False)
+                    writes[node] = before.copy() if own.private else before
+                    own.grad = (before + total).astype(before.dtype, copy=False)
                 own.private = False
         except BaseException:
-            while undo or first:
+            while undo or writes:
                 try:
                     while undo:  # the latest first: a leaf may have been written to twice
                         undo[-1][0].grad, undo[-1][0].private = undo[-1][1:]
                         del undo[-1]
-                    while first:
-                        first[-1].grad = None
-                        del first[-1]
+                    for node, held in writes.items():
+                        if held is None and (owner := _owner(node)) is not None:
+                            owner.own.grad = None
+                    writes.clear()
                 except KeyboardInterrupt:  # a second one, while the first is on its way
                     continue
             raise
     return writes
+
+
+def _in_dtype(total: Any, dtype: np.dtype[Any]) -> Any:
+    return total if total is None or total.dtype == dtype else total.astype(dtype)
+
+
+def _owner(node: Node) -> Any:
+    """The Tensor that gets the gradient of a leaf, or of a result that may retain its own; None if there is none any more."""
+    return None if node.rare is None or node.rare.owner is None else node.rare.owner()
+
+
+def _retains(received: tuple[Node, Any]) -> bool:
+    """Whether a result is to keep what it received."""
+    owner = _owner(received[0])
+    return owner is not None and owner.own.retain

@@ -178,14 +178,14 @@ def _pair(op: Op, slow: str, names: tuple[str, ...], constants: str) -> str:
     plan = op.plan
     of_number = of_array = "plan"
     if plan.same_shape:
-        one = "{0}.shape == value.shape and {0}.dtype is dtype"
-        both = "x.shape == y.shape and x.dtype is dtype and y.dtype is dtype"  # as one of them has the result's shape
-        same = f"{both} if a.needs_grad and b.needs_grad else {one.format('x')} if a.needs_grad else {one.format('y')}"
-        of_array = f"(sure if value.size <= limit else huge) if ({same}) else plan"
+        one = "((sure if value.size <= limit else huge) if {0}.shape == value.shape and {0}.dtype is dtype else plan)"
+        fits = "(sure if value.size <= limit else huge) if (shape := x.shape) == (its := y.shape) else rows if shape[1:] == its else plan"
+        both = f"(({fits}) if x.dtype is dtype and y.dtype is dtype else plan)"  # as one of them has the result's shape
+        of_array = f"{both} if a.needs_grad and b.needs_grad else {one.format('x')} if a.needs_grad else {one.format('y')}"
         of_number = "sure if (type(x) is scalar or not a.needs_grad) and (type(y) is scalar or not b.needs_grad) else plan"
     if op.exact:
-        fit = f"{_written(op, op.exact)} and (not a.needs_grad or x.dtype is {{0}}) and (not b.needs_grad or y.dtype is {{0}})"
-        small = "(not a.needs_grad or x.size <= limit) and (not b.needs_grad or y.size <= limit)"
+        small = "x.size <= limit and y.size <= limit"
+        fit = f"{_written(op, op.exact)} and x.dtype is {{0}} and y.dtype is {{0}}"
         of_array = f"(sure if value.size <= limit and {small} else huge) if {fit.format('dtype')} else {of_array}"
         of_number = f"(sure if {small} else huge) if {fit.format('double')} else {of_number}"
     return _filled(op, slow, names, constants, of_array, of_number, ("a", "b"))
@@ -244,6 +244,7 @@ def _compiled(op: Op, text: list[str], name: str, **further: Any) -> Callable[..
         "apply": apply,
         "chosen": chosen,
         "huge": op.plan.huge,
+        "rows": op.plan.rows,
         "limit": HUGE,
         "tensor": tensor_class(),
         "tensors": TENSORS,

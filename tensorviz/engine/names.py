@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.node import Node
+from tensorviz.engine.node import UNSETTLED, Node
 from tensorviz.engine.places import Identity, lines_of, position_of
 from tensorviz.engine.tensor import Tensor
 
@@ -63,7 +63,9 @@ def _collect(found: dict[int, str], space: Mapping[str, Any]) -> None:
         elif kind is np.ndarray:
             found.setdefault(-id(value), name)
         elif name not in _IPYTHON:
-            found.setdefault(value._uid, name)
+            own = value.own
+            now = None if own is None else own.now
+            found.setdefault(value.uid if now is None else now.uid if now is not UNSETTLED else value._uid, name)
 
 
 def names_of(nodes: Sequence[Node], called: dict[int, str], number: int) -> dict[int, str]:

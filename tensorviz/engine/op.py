@@ -172,7 +172,8 @@ class Op:
 
     @pull.setter
     def pull(self, rule: Callable[[Node, Any], tuple[Any, ...]]) -> None:
-        self.plan.pull = self.plan.sure.pull = self.plan.huge.pull = rule
+        plan = self.plan
+        plan.pull = plan.sure.pull = plan.huge.pull = plan.rows.pull = rule
 
     def __init_subclass__(cls, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -26,25 +26,21 @@ from tensorviz.making import seal, uncollected, unsealed
 from tensorviz.trace import Array, NodeKind, Share, Source, Step, TraceData, TraceNode
 from tensorviz.trace import Trace as Trace
 
-Write = tuple[Node, Array | None]
-"""A gradient written to a leaf at the end of a pass, and what ``.grad`` held before."""
+Writes = dict[Node, Array | None]
+"""The leaves whose gradient was written at the end of a pass, and what ``.grad`` held before."""
 
 
 _NONE: frozenset[int] = frozenset()
 
 
-class Moment:
-    """What is so when a pass ends, and may be otherwise when its record is looked at."""
+Moment = tuple[tuple[exits.Exit, ...], frozenset[int], int]
+"""What is so when a pass ends, and may be otherwise when its record is looked at: what left the graph in this thread, the latest last; the constants whose arrays
+had been written to, as what is written later changes nothing; a number that tells what came before and what after."""
 
-    __slots__ = ("exits", "number", "written")
 
-    def __init__(self, ops: Sequence[Node], thread: Thread) -> None:
-        self.exits = tuple(thread.exits) if thread.exits else ()
-        """What left the graph in this thread, the latest last."""
-        self.written = written_to(ops) if thread.arrays else _NONE
-        """Constants whose arrays had been written to; what is written later changes nothing."""
-        self.number = new_uid()
-        """Tells what came before and what after."""
+def moment(ops: Sequence[Node], thread: Thread) -> Moment:
+    """What is so now, after a pass over ``ops``."""
+    return (tuple(thread.exits) if thread.exits else (), written_to(ops) if thread.arrays else _NONE, new_uid())
 
 
 def built(
@@ -52,12 +48,12 @@ def built(
     seeds: Sequence[Any],
     ops: Sequence[Node],
     pulled: Sequence[tuple[Any, ...]],
-    writes: Sequence[Write],
+    writes: Writes,
     names: dict[int, str],
-    moment: Moment,
+    *then: Any,
 ) -> TraceData:
-    """The record of a pass that came to its end, from what it left behind: references only, so that recording costs next to nothing."""
-    return Pass(roots, seeds, ops, pulled, writes, names, moment=moment).build()
+    """The record of a pass that came to its end, from what it left behind and its :data:`Moment`: references only, so that recording costs next to nothing."""
+    return Pass(roots, seeds, ops, pulled, writes, names, then=then).build()
 
 
 class Pass:
@@ -69,23 +65,22 @@ class Pass:
         seeds: Sequence[Any] | None,
         ops: Sequence[Node],
         pulled: Sequence[tuple[Any, ...]],
-        writes: Sequence[Write],
+        writes: Writes,
         names: dict[int, str],
         complete: bool = True,
-        moment: Moment | None = None,
+        then: Moment | None = None,
     ) -> None:
-        if moment is None:
-            moment = Moment(ops, threads.thread)
+        left, written, number = then or moment(ops, threads.thread)
         self.roots = roots
         self.seeds = seeds
         self.ops = ops
         self.pulled = pulled
         self.writes = writes
         self.names = names
-        self.exits = moment.exits
-        self.written = None if seeds is None else moment.written
+        self.exits = left
+        self.written = None if seeds is None else written
         """None: there was no pass yet."""
-        self.number = moment.number
+        self.number = number
         self.complete = complete and seeds is not None
         """False: only the first rules have run, as many as there are entries in ``pulled``."""
 
@@ -170,7 +165,7 @@ class Pass:
                     steps.append(step_of("unbroadcast", target, share, None, None, ""))
                 steps.append(step_of("accumulate", target, share, earlier, total, ""))
         written: set[int] = set()
-        for node, held in sorted(self.writes, key=_leaves_by_age):
+        for node, held in sorted(self.writes.items(), key=_leaves_by_age):
             i = ids[node]
             if i in written:
                 continue  # an unchanged version of a leaf that had its step: the total is that of both
@@ -222,7 +217,7 @@ class Pass:
         return frozenset([n.uid for node in self.ops for n in node.inputs])
 
 
-def _leaves_by_age(write: Write) -> tuple[bool, int]:
+def _leaves_by_age(write: tuple[Node, Array | None]) -> tuple[bool, int]:
     """Leaves first, oldest first; then results that retain their gradient, as they are."""
     node = write[0]
     return (False, node.uid) if node.plan is None else (True, 0)
@@ -376,7 +371,7 @@ class _Maker:
 
 def forward_only(roots: Sequence[Tensor], frame: FrameType | None) -> TraceData:
     """A record of a graph whose backward has not run: nodes, no steps."""
-    return Pass([r._current() for r in roots], None, [], [], [], names_in(frame)).build()
+    return Pass([r._current() for r in roots], None, [], [], {}, names_in(frame)).build()
 
 
 def everything(roots: Sequence[Node]) -> list[Node]:

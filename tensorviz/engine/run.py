@@ -89,12 +89,14 @@ def _no_rule(node: Node, g: Any) -> tuple[Any, ...]:
 class Plan:
     """What running an op takes, read off it once. Each op has three of them: a node of one of its calls has that which says whether its shares need a look."""
 
-    __slots__ = ("exact", "extras", "huge", "large", "one_to_one", "op", "plain", "pull", "run", "same", "same_shape", "sure", "tells")
+    __slots__ = ("exact", "extras", "huge", "large", "one_to_one", "op", "plain", "pull", "row", "rows", "run", "same", "same_shape", "sure", "tells")
 
     sure: Plan
     """That of which ``same`` holds."""
     huge: Plan
     """That of which ``large`` holds."""
+    rows: Plan
+    """That of which ``row`` holds."""
 
     def __init__(self, op: Op, exact: Callable[..., bool] | None) -> None:
         self.op = op
@@ -103,7 +105,7 @@ class Plan:
         self.extras = bool(op.extras)
         self.plain = op.differentiable and not op.partial
         """A float result requires a gradient as soon as an operand does."""
-        self.same_shape = op.elementwise and not op.foreign
+        self.same_shape = op.elementwise and not op.foreign and op.joint is None
         """Operands of the result's shape and dtype get shares of that shape and dtype; of a user's own rule nobody knows.
 
         To broadcast does not suffice: what is assigned to ``x[None]`` may have the shape of ``x``, and its share has another."""
@@ -115,6 +117,9 @@ class Plan:
         """Shares need no look: they come in the operands' shapes and dtypes, and none is huge."""
         self.large = False
         """They come in the operands' shapes and dtypes, and some may be huge."""
+        self.row = False
+        """The first comes in the shape of its operand and of the result; so does the second, whose operand was repeated along the first axis, as the bias of a layer is.
+        Dtypes are all the same."""
 
 
 def exactly(expression: str, slots: tuple[str, ...]) -> Callable[..., bool]:
@@ -125,10 +130,10 @@ def exactly(expression: str, slots: tuple[str, ...]) -> Callable[..., bool]:
 def plan_of(op: Op) -> Plan:
     """What running the op takes."""
     exact = exactly(op.exact, op.slots) if op.exact else None
-    plan, sure, huge = plans = [Plan(op, exact) for _ in range(3)]
+    plan, sure, huge, rows = plans = [Plan(op, exact) for _ in range(4)]
     for made in plans:
-        made.sure, made.huge = sure, huge
-    sure.same = huge.large = True
+        made.sure, made.huge, made.rows = sure, huge, rows
+    sure.same = huge.large = rows.row = True
     return plan
 
 
@@ -279,6 +284,8 @@ def chosen(plan: Plan, nodes: tuple[Node, ...], value: Any) -> Plan:
     for x in needed:
         if x.dtype is not dtype:
             return plan
+    if plan.same_shape and len(needed) == 2 and needed[0].shape[1:] == needed[1].shape != needed[0].shape:
+        return plan.rows
     if not (
         plan.one_to_one
         or (plan.exact is not None and plan.exact(*[n.value for n in nodes]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -25,7 +25,6 @@ LARGE = 4096
 _uid = attrgetter("uid")
 add_up: Any = np.add.reduce
 _AGAIN = Again(None)
-_ARRAY = np.ndarray
 
 
 def reachable(roots: Sequence[Node]) -> tuple[list[Node], list[Node]]:
@@ -105,7 +104,7 @@ def sweep(
         _passes.append(mine)
         if _passes[0] is not mine:
             return _apart(ops, given, ends, pulled, whole, looks, kept)
-        return _swept(list(ops), list(ends), given, pulled, kept, whole, looks)
+        return _swept(list(ops), ends, given, pulled, kept, whole, looks)
     finally:
         _passes.remove(mine)
 
@@ -127,7 +126,8 @@ def descend(
         _passes.append(mine)
         if _passes[0] is not mine:
             return None
-        return _swept(ops, ends, ((ops[0], seed),), pulled, retained, missed=missed)
+        root = ops[0]
+        return _swept(ops, ends, ((root, seed),), pulled, retained, False, (), None, root.uid, ends.append, missed.append)
     finally:
         _passes.remove(mine)
 
@@ -147,32 +147,39 @@ def _apart(
     return found
 
 
+def _nobody(_: Node) -> None:
+    """Who is told of nodes that are known already."""
+
+
+_KNOWN = -1
+"""Older than every node: none is put among those to come, since all of them stand there."""
+
+
 def _swept(
     ops: list[Node],
-    ends: list[Node],
+    ends: Sequence[Node],
     given: Any,
     pulled: list[tuple[Any, ...]] | None,
     retained: list[tuple[Node, Any]],
     whole: bool = False,
     looks: Sequence[Look] = (),
     originals: Mapping[Node, Node] | None = None,
-    missed: list[Node] | None = None,
+    oldest: int = _KNOWN,
+    end: Callable[[Node], None] = _nobody,
+    miss: Callable[[Node], None] = _nobody,
 ) -> list[Any]:
     """A total goes when its rule has run: a record adds the shares up again, and memory is what a large pass is short of.
 
-    With ``missed``, ``ops`` and ``ends`` grow. A node is met with its first share, so that a total tells which were. It is older than what it was met from, and is
+    With ``oldest``, ``ops`` and ``ends`` grow. A node is met with its first share, so that a total tells which were. It is older than what it was met from, and is
     put among those to come by its age: newer ones have all had their turn when it has.
     """
     keep = None if pulled is None else pulled.append
-    finding = missed is not None
-    push, end = ops.append, ends.append
-    miss: Callable[[Node], None] = list[Node]().append if missed is None else missed.append
-    oldest = ops[-1].uid if finding else 0
+    push = ops.append
     loose: list[Node] = []
     shares: Any
     share: Any
-    rest: Any
     other: Any
+    rest: Any = ()
     paused = gc.isenabled()
     try:
         if paused:
@@ -181,103 +188,94 @@ def _swept(
             _clear()
         for node, seed in given:
             node.total = seed if node.total is None else node.total + seed
-        for node in ops:
-            if looks:
-                before = {(n if originals is None else originals[n]): n.total for n in (node, *node.inputs)}
+        for node in _watched(ops, looks, originals) if looks else ops:
             g = node.total
             if g is None:
-                shares = ()
+                if keep is not None:
+                    keep(())
+                continue
+            node.total = None
+            rare = node.rare
+            if rare is not None and rare.owner is not None:
+                retained.append((node, g))
+            plan: Any = node.plan
+            pull = plan.pull
+            try:
+                shares = pull(node, g)
+            except Exception as error:
+                error.add_note(f"raised by the backward rule of {describe(node)}")
+                raise
+            n, b = node.a, node.b
+            # written out: a call, or a loop over two operands, would cost as much again as what is done
+            if plan.same:
+                if b is None:
+                    (share,), other = shares, None
+                else:
+                    share, other = shares
+            elif plan.row:
+                share, other = shares
+                row = add_up(other, 0)
+                if share.size > LARGE and not whole:
+                    shares = (_AGAIN if share.size > HUGE else share, Again(row))
+                other = row
+            elif plan.large:
+                if b is None:
+                    (share,), other = shares, None
+                else:
+                    share, other = shares
+                if not whole:
+                    shares = tuple([_AGAIN if sent is not None and sent.size > HUGE else sent for sent in shares])
             else:
-                node.total = None
-                rare = node.rare
-                if rare is not None and rare.owner is not None:
-                    retained.append((node, g))
-                plan: Any = node.plan
-                try:
-                    shares = plan.pull(node, g)
-                except Exception as error:
-                    error.add_note(f"raised by the backward rule of {describe(node)}")
-                    raise
-                n, b, rest = node.a, node.b, None
-                # written out: a call, or a loop over two operands, would cost as much again as what is done
-                if plan.same:
-                    if b is None:
-                        (share,), other = shares, None
-                    else:
-                        share, other = shares
-                elif plan.large:
-                    if b is None:
-                        (share,), other = shares, None
-                    else:
-                        share, other = shares
-                    if not whole:
-                        shares = tuple([_AGAIN if sent is not None and sent.size > HUGE else sent for sent in shares])
+                shares, (share, other, *rest) = _looked_at(node, shares, whole)
+            if share is None:
+                if n.needs_grad:
+                    miss(n)
+            elif n.total is None:
+                n.total = share
+                if n.plan is None:
+                    end(n)
+                elif n.uid < oldest:
+                    oldest = n.uid
+                    push(n)
                 else:
-                    rest = _row(node, shares, whole)
-                    if rest is not None:
-                        share = shares[0]
-                        shares, other = rest
-                        rest = None
+                    loose.append(n)
+            else:
+                n.total = n.total + share
+                share = None
+            if other is not None:
+                if b.total is None:
+                    b.total = other
+                    if b.plan is None:
+                        end(b)
+                    elif b.uid < oldest:
+                        oldest = b.uid
+                        push(b)
                     else:
-                        shares, (share, *rest) = _looked_at(node, shares, whole)
-                        other = rest.pop(0) if rest else None
-                if share is None:
-                    if finding and n.needs_grad:
-                        miss(n)
+                        loose.append(b)
                 else:
-                    total = n.total
-                    if total is not None:
-                        n.total = total + share
-                    elif not finding:
+                    b.total = b.total + other
+                    other = None
+            elif b is not None and b.needs_grad:
+                miss(b)
+            if rest:
+                for n, share in zip(node.inputs[2:], rest, strict=True):
+                    if share is None:
+                        if n.needs_grad:
+                            miss(n)
+                    elif n.total is None:
                         n.total = share
-                    elif n.needs_grad:
-                        n.total = share
-                        if n.plan is None:
-                            end(n)
-                        elif n.uid < oldest:
-                            oldest = n.uid
-                            push(n)
-                        else:
-                            loose.append(n)
-                if other is None:
-                    if finding and b is not None and b.needs_grad:
-                        miss(b)
+                        (end if n.plan is None else loose.append)(n)
+                    else:
+                        n.total = n.total + share
+                rest = share = None
+            if loose:
+                if oldest == _KNOWN:
+                    loose.clear()
                 else:
-                    total = b.total
-                    if total is not None:
-                        b.total = total + other
-                    elif not finding:
-                        b.total = other
-                    elif b.needs_grad:
-                        b.total = other
-                        if b.plan is None:
-                            end(b)
-                        elif b.uid < oldest:
-                            oldest = b.uid
-                            push(b)
-                        else:
-                            loose.append(b)
-                if rest:
-                    for n, share in zip(node.inputs[2:], rest, strict=True):
-                        if share is None:
-                            if finding and n.needs_grad:
-                                miss(n)
-                        elif n.total is not None:
-                            n.total = n.total + share
-                        elif not finding:
-                            n.total = share
-                        elif n.needs_grad:
-                            n.total = share
-                            (end if n.plan is None else loose.append)(n)
-                if loose:
-                    finding = _put_in(ops, ends, loose, node)
-                    oldest = ops[-1].uid
+                    oldest = _put_in(ops, loose, node)
             if keep is not None:
                 keep(shares)
-            shares = share = other = rest = total = None  # so that the next rule has their memory
-            if looks:
-                for look in looks:
-                    look(node if originals is None else originals[node], before)
+            shares = None  # what was added up goes, so that the next rule has its memory
         found = []
         for node in ends:
             found.append(node.total)
@@ -291,6 +289,15 @@ def _swept(
         if paused:
             gc.enable()
     return found
+
+
+def _watched(ops: Sequence[Node], looks: Sequence[Look], originals: Mapping[Node, Node] | None) -> Iterator[Node]:
+    """The nodes, each looked at when its rule has run."""
+    for node in ops:
+        before = {(n if originals is None else originals[n]): n.total for n in (node, *node.inputs)}
+        yield node
+        for look in looks:
+            look(node if originals is None else originals[node], before)
 
 
 def _clear() -> None:
@@ -307,8 +314,8 @@ FAR = 16
 """Nodes to come that are older than one that is put among them; of more, it is quicker to find out at once what is to come, and to sort it."""
 
 
-def _put_in(ops: list[Node], ends: list[Node], loose: list[Node], now: Node) -> bool:
-    """Put the nodes that were met at the node ``now`` among those to come. False: all that is to come stands there now."""
+def _put_in(ops: list[Node], loose: list[Node], now: Node) -> int:
+    """Put the nodes that were met at the node ``now`` among those to come. Returns the age of the oldest of them, or that all that is to come stands there now."""
     while loose:
         n, at = loose[0], len(ops)
         far = at - FAR
@@ -319,41 +326,15 @@ def _put_in(ops: list[Node], ends: list[Node], loose: list[Node], now: Node) -> 
         ops.insert(at, n)
         del loose[0]
     else:
-        return True
+        return ops[-1].uid
     at = next(i for i in range(len(ops) - 1, -1, -1) if ops[i] is now) + 1
-    ahead, leaves = reachable([*ops[at:], *loose])
-    ops[at:] = ahead
-    ends += [n for n in leaves if n.total is None]
+    ops[at:] = reachable([*ops[at:], *loose])[0]
     loose.clear()
-    return False
-
-
-def _row(node: Node, shares: tuple[Any, ...], whole: bool) -> tuple[tuple[Any, ...], Any] | None:
-    """What the record keeps of the shares of two operands, the second of which was broadcast to the shape of the first, as the bias of a layer is,
-    and what arrives at that one. None: look closer.
-    """
-    b = node.b
-    if b is None or len(shares) != 2 or (node.rare is not None and node.rare.rest):
-        return None
-    share, other = shares
-    x, y = node.a.value, b.value
-    if type(share) is type(other) is type(x) is type(y) is _ARRAY:
-        dtype, shape = x.dtype, x.shape
-        if share.dtype is other.dtype is y.dtype is dtype and share.shape == other.shape == shape:
-            axes = growth(shape, y.shape)
-            op = node.plan.op  # type: ignore[union-attr]
-            if axes and op.broadcasts:
-                row = add_up(other, axes, None, None, y.ndim == x.ndim)
-                if row.ndim != y.ndim:
-                    row = row.reshape(y.shape)
-                if share.size <= LARGE or whole or op.foreign:
-                    return shares, row
-                return (_AGAIN if share.size > HUGE else share, Again(row)), row
-    return None
+    return _KNOWN
 
 
 def _looked_at(node: Node, shares: tuple[Any, ...], whole: bool) -> tuple[tuple[Any, ...], list[Any]]:
-    """Shares that have to be looked at: what the record keeps of them, and as they arrive at the operands."""
+    """Shares that have to be looked at: what the record keeps of them, and as they arrive at the operands, of which there are two at least."""
     inputs = node.inputs
     if len(shares) != len(inputs):
         raise RuleError(f"the backward rule of {describe(node)} returned {len(shares)} gradient(s) for {len(inputs)} operand(s)")
@@ -371,6 +352,10 @@ def _looked_at(node: Node, shares: tuple[Any, ...], whole: bool) -> tuple[tuple[
                 kept[slot] = Again(fit)
             elif size > HUGE:
                 kept[slot] = _AGAIN
+        if not n.needs_grad:
+            fitted[slot] = None
+    if len(inputs) == 1:
+        fitted.append(None)
     return tuple(kept), fitted
 
 

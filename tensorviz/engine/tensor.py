@@ -243,7 +243,7 @@ class Tensor(Node, metaclass=_Made):
         if node.op is not None:
             raise InPlaceError(f"{self._what()} is the result of {node.op.name}, whose need of a gradient follows from its operands; use detach()")
         if value:
-            _refuse_integer(node.value.dtype)
+            _check_differentiable(node.value.dtype)
         fresh = self._successor(node, node.value)
         fresh.needs_grad = bool(value)
         self._become(fresh)
@@ -589,6 +589,8 @@ class _Changes:
     """An in-place op ran, and a saved value may be stale."""
     versions = False
     """A leaf took the place of another, and may stand in one graph with it."""
+    swapped = False
+    """A gradient is to have another order of bytes than the machine's, in which sums are."""
 
 
 changes = _Changes()
@@ -607,9 +609,11 @@ def _check_flag(name: str, value: Any) -> None:
         raise DTypeError(f"{name} is True or False, got {shown(value)}")
 
 
-def _refuse_integer(dtype: np.dtype[Any]) -> None:
+def _check_differentiable(dtype: np.dtype[Any]) -> None:
     if dtype.kind != "f":
         raise DTypeError(f"only floats can require a gradient, got dtype {dtype}; pass dtype=float (float64) or give floats, e.g. 1.0 instead of 1")
+    if not dtype.isnative:
+        changes.swapped = True
 
 
 def _unpickled(data: Array, requires_grad: bool, name: str | None) -> Tensor:
@@ -652,7 +656,7 @@ def tensor(data: Any, *, dtype: npt.DTypeLike | None = None, requires_grad: bool
         raise DTypeError(f"tensor(): the data is no rectangular array of numbers{given} ({error})") from error
     check_dtype(array.dtype, like=data)
     if requires_grad:
-        _refuse_integer(array.dtype)
+        _check_differentiable(array.dtype)
     if name is not None and not isinstance(name, str):
         raise DTypeError(f"a name is a string or None, got {type(name).__name__}")
     node = leaf(frozen(array), requires_grad=bool(requires_grad))

@@ -140,7 +140,7 @@ def recompute_counts(
     if not nodes:
         raise GraphError("recompute_counts needs at least one Tensor that is wanted")
     if trace is None or numbered is None:
-        run = Pass(nodes, None, [], [], [], names_in(frame if frame is not None else user_frame(2)))
+        run = Pass(nodes, None, [], [], {}, names_in(frame if frame is not None else user_frame(2)))
         trace, numbered = Trace(run.build()), run.order()[1]
     uses: dict[Node, Count] = {}
     for node in dict.fromkeys(nodes):

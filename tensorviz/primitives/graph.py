@@ -111,7 +111,7 @@ class GradGraph:
     @cached_property
     def _pass(self) -> Pass:
         roots = list(dict.fromkeys([t._current() for t in self.gradients]))
-        return Pass(roots, None, [], [], [], self._names)
+        return Pass(roots, None, [], [], {}, self._names)
 
     @cached_property
     def _ids(self) -> dict[Node, int]:

@@ -60,6 +60,26 @@ def test_so_does_one_of_arrays_whose_shares_are_too_large_to_be_kept(name, shape
         assert trace.node(x).shares[0].value.tobytes() == x.grad.tobytes()
 
 
+OF_A_ROW = [op for op in PLAIN if op.plan.same_shape and len(op.slots) == 2]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shapes", [((2, 3), (3,)), ((1, 3), (3,)), ((2, 1), (1,)), ((4, 2, 3), (2, 3)), ((0, 3), (3,)), ((3,), ())], ids=str)
+@pytest.mark.parametrize("op", OF_A_ROW, ids=lambda op: op.name)
+def test_an_operand_that_lacks_the_first_axis_gets_the_sum_over_it(op, shapes, dtype):
+    rng = np.random.default_rng(0)
+    a, b = (tv.tensor(rng.uniform(0.5, 0.9, shape), dtype=dtype, requires_grad=True) for shape in shapes)
+    y = op(a, b)
+    assert y.plan is op.plan.rows
+    g = rng.normal(size=shapes[0]).astype(dtype)
+    first, second = op.pull(y, g)
+    for share in (first, second):
+        assert (share.shape, share.dtype) == (shapes[0], dtype)
+    y.backward(g)
+    assert a.grad.tobytes() == first.tobytes()
+    assert b.grad.tobytes() == np.add.reduce(second, 0).tobytes()
+
+
 @pytest.mark.parametrize("other", [2.0, 3, True, np.float64(0.5), np.array([1.0, 2.0]), np.array(2.0), np.array([[1], [2]])], ids=repr)
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "pow", "maximum"])
 def test_what_is_no_tensor_becomes_a_constant_on_either_side(name, other):

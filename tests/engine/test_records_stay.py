@@ -69,7 +69,7 @@ def large_pass():
 
 def test_large_shares_that_a_record_does_not_keep_are_made_again_as_they_were():
     x, y, loss = large_pass()
-    kept = engine_record.Pass([loss._current()], [np.float64(1)], *swept(loss, whole=True), [], {}).build()
+    kept = engine_record.Pass([loss._current()], [np.float64(1)], *swept(loss, whole=True), {}, {}).build()
     trace = loss.backward()
     assert any(type(s) is engine_graph.Again for shares in swept(loss, whole=False)[1] for s in shares)
     for made, share in zip([s for n in trace.nodes for s in n.shares], [s for n in kept.nodes for s in n.shares], strict=True):
