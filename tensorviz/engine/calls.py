@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorviz.engine.graph import HUGE, NUMPY_1, OURS, constant
-from tensorviz.engine.mode import Place, current
+from tensorviz.engine.mode import Mode, Place, current
 from tensorviz.engine.node import NO_PARAMS, fixed, new_uid
 from tensorviz.engine.refusals import FAILURES
 from tensorviz.engine.rules import NAME, least, parameters
@@ -50,72 +50,82 @@ def is_plain(op: Op) -> bool:
     return plan.plain and not plan.extras and not op.foreign and op.joint is None and not op.variadic and least(op) == len(op.slots) < 3
 
 
-# ---- the text: `a` and `b` are the nodes of the operands, `x` and `y` their arrays -------------------------------
+def elsewhere(frame: Any, mode: Mode) -> tuple[Any, Place | None]:
+    """The frame of the user's code that a call comes from, and its place; None where nothing is recorded or nobody's code called."""
+    while OURS[frame.f_globals.get("__name__")]:
+        frame = frame.f_back
+        if frame is None:
+            return None, None
+    place = mode.place
+    if frame.f_code is not place.code:
+        if not mode.enabled:
+            return None, None
+        mode.place = place = Place(frame.f_code, mode.scope)
+    return frame, place
+
+
+# ---- the text: `a` and `b` are the nodes of the operands, `x` and `y` their arrays. It stands in a loop that is run once, out of which it breaks where the
+# ---- call is none of those that are written out; and says little of what is rare, since each op that a pass comes by has its own text, and all of it has to
+# ---- go through the processor's cache.
 
 _TENSOR = """
-    {node} = {given}.own
-    if {node} is None or ({node} := {node}.now) is None:
-        {node} = {given}
-"""
-_OPERAND = """
-    kind = type({given})
-    if kind is tensor or kind in tensors:
         {node} = {given}.own
         if {node} is None or ({node} := {node}.now) is None:
             {node} = {given}
-    elif kind in plain:
-        {node} = None
-    else:
-        return {slow}
+"""
+_OPERAND = """
+        kind = type({given})
+        if kind is tensor or kind in tensors:
+            {node} = {given}.own
+            if {node} is None or ({node} := {node}.now) is None:
+                {node} = {given}
+        elif kind in plain:
+            {node} = None
+        else:
+            break
 """
 _PLACE = """
-    mode = current()
-    place = mode.place
-    code = frame.f_code
-    while code is not place.code:
-        if ours[frame.f_globals.get("__name__")]:
-            frame = frame.f_back
-            if frame is None:
-                return {slow}
-            code = frame.f_code
-        elif mode.enabled:
-            mode.place = place = Place(code, mode.scope)
-        else:
-            return {slow}
+        mode = current()
+        place = mode.place
+        if frame.f_code is not place.code:
+            frame, place = elsewhere(frame, mode)
+            if place is None:
+                break
 """
 _RESULT = """
-    try:
-        {constants}
-        if not ({wanted}):
-            return {slow}
-        {arrays}
-        value = {result}
-    except failures:  # also of a Tensor whose array is in the user's hands, and which has no node therefore
-        return {slow}
-    kind = type(value)
-    if kind is scalar:
-        made_by = {of_number}
-    elif kind is array:
-        {without_axes}
-        dtype = value.dtype
-        if dtype is not double and dtype.kind != "f":
-            return {slow}
-        made_by = {of_array}
-    else:
-        return {slow}
-    made = blank()
-    made.plan = made_by
-    made.a = a
-    made.b = {b}
-    made.params = {params}
-    made.value = value
-    made.needs_grad = {used} = True
-    made.uid = new_uid()
-    made.place = place
-    made.lasti = frame.f_lasti
-    made.used = False
-    made.rare = made.total = made.own = None
-    return made
+        try:
+            {constants}
+            if not ({wanted}):
+                break
+            {arrays}
+            value = {result}
+        except failures:  # also of a Tensor whose array is in the user's hands, and which has no node therefore
+            break
+        kind = type(value)
+        if kind is scalar:
+            made_by = {of_number}
+        elif kind is array:
+            {without_axes}
+            dtype = value.dtype
+            if dtype is not double and dtype.kind != "f":
+                break
+            made_by = {of_array}
+        else:
+            break
+        made = blank()
+        made.plan = made_by
+        made.a = a
+        made.b = {b}
+        made.params = {params}
+        made.value = value
+        made.needs_grad = {used} = True
+        made.uid = new_uid()
+        made.place = place
+        made.lasti = frame.f_lasti
+        made.used = False
+        made.rare = made.total = made.own = None
+        return made
+    return {slow}
 """
 
 
@@ -126,9 +136,10 @@ def operator_function(op: Op, slow: Callable[[Any, Any], Any], *, reflected: boo
     text = [
         "def _method(self, other):",
         "    frame = getframe(1)",
+        "    while True:",
         _TENSOR.format(node=own, given="self"),
-        _OPERAND.format(node=its, given="other", slow=asked),
-        _PLACE.format(slow=asked),
+        _OPERAND.format(node=its, given="other"),
+        _PLACE,
         _pair(op, asked, NO_NAMES, f"if {its} is None: {its} = {_constant('other', own)}"),
     ]
     return _compiled(op, text, "_method", slow=slow)
@@ -143,14 +154,14 @@ def function(op: Op, names: tuple[str, ...] = NO_NAMES) -> Callable[..., Any]:
     given = ("first", "second") if pair else ("first",)
     params = ", ".join([f"{n!r}: {_own(n)}" for n in names])
     slow = f"apply(op, ({', '.join(given)},), {{{params}}})"
-    text = [f"def _call(frame, {', '.join((*given, *[_own(n) for n in names]))}):"]
+    text = [f"def _call(frame, {', '.join((*given, *[_own(n) for n in names]))}):", "    while True:"]
     if pair:
-        text += [_OPERAND.format(node=node, given=name, slow=slow) for node, name in zip("ab", given, strict=True)]
+        text += [_OPERAND.format(node=node, given=name) for node, name in zip("ab", given, strict=True)]
         made = f"if a is None: a = {_constant('first', 'b')}", f"elif b is None: b = {_constant('second', 'a')}"
-        text += [_PLACE.format(slow=slow), _pair(op, slow, names, "\n        ".join(made))]
+        text += [_PLACE, _pair(op, slow, names, "\n            ".join(made))]
     else:
-        text += [f"    if type(first) is not tensor and type(first) not in tensors: return {slow}"]
-        text += [_TENSOR.format(node="a", given="first"), _PLACE.format(slow=slow), _alone(op, slow, names)]
+        text += ["        if type(first) is not tensor and type(first) not in tensors: break"]
+        text += [_TENSOR.format(node="a", given="first"), _PLACE, _alone(op, slow, names)]
     return _compiled(op, text, "_call")
 
 
@@ -254,8 +265,7 @@ def _compiled(op: Op, text: list[str], name: str, **further: Any) -> Callable[..
         "constant": constant,
         "fixed": fixed,
         "current": current,
-        "Place": Place,
-        "ours": OURS,
+        "elsewhere": elsewhere,
         "new_uid": new_uid,
         "getframe": frame,
         "NO_PARAMS": NO_PARAMS,
