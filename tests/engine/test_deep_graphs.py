@@ -254,6 +254,7 @@ y = x = tv.tensor(0.5, requires_grad=True)
 for _ in range(15_000):
     y = y * 1.0 + x
 trace = y.backward()
+gc.collect()  # which may have been due
 before, searched = len(gc.get_objects(generation=2)), gc.get_stats()[2]["collections"]
 trace.steps
 assert gc.get_stats()[2]["collections"] == searched
