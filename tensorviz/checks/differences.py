@@ -41,6 +41,7 @@ REASONS = {
     "analytic": "the gradient is not finite here",
     "value": "the value is not finite at the point",
     "beside": "no finite value on either side of the point",
+    "masked": "on both sides of the point a mask lets other elements through",
     "x": "the operand is NaN here",
     "infinite": "the operand is infinite here, where nothing depends on it: it cannot be moved",
     "given": "the operand is infinite here",

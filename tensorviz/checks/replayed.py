@@ -111,6 +111,7 @@ class _Asked:
         subject = self.subject
         if outcome is None:
             problem = problem_of(subject, self.node.id, self.order)
+            subject.stacked.lost = False
             outcome = along(
                 problem,
                 self.gradient,
@@ -122,8 +123,17 @@ class _Asked:
                 rng=self.rng,
                 given=self.node.kind != "op" and read(self.node),
             )
+            if subject.stacked.lost:
+                _masked(outcome[0])
         judged, where, analytic, note = outcome
         return block(self.node.id, "global", None, title(self.node), self.x.shape, where, analytic, judged, subject.ruler, note)
+
+
+def _masked(judged: Judged) -> None:
+    """Say that a selection changes beside the point where that is why there is no value."""
+    for i, reason in enumerate(judged.reason):
+        if reason == "beside":
+            judged.verdict[i], judged.reason[i] = CODE["nonsmooth"], "masked"
 
 
 def problem_of(subject: Subject, i: int, order: Sequence[int]) -> Callable[[Sequence[Move]], Moved]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Op, defaults_of
+from tensorviz.errors import ReplayError
 from tensorviz.replay import Program
 from tensorviz.trace import Array
 
@@ -28,6 +29,8 @@ class Stacked:
         self.program = program
         self.trusting = False
         """Take a lifted result without a look, because the caller looks at what comes out in the end."""
+        self.lost = False
+        """Some result had no value in a row, see :meth:`_single`; the caller takes it back."""
         self._params: dict[tuple[int, int], dict[str, Any]] = {}
         self._lifted: dict[tuple[int, tuple[bool, ...]], bool] = {}
 
@@ -61,7 +64,17 @@ class Stacked:
         return np.stack([self._single(i, operands, stacked, row) for row in range(count)])
 
     def _single(self, i: int, operands: Sequence[Any], stacked: tuple[bool, ...], row: int) -> Any:
-        return np.asarray(self.program.apply(i, [v[row] if s else v for v, s in zip(operands, stacked, strict=True)]))
+        """The result for one row. A mask that lets other elements through there gives a result of another shape, or one that later ops do not take: it has no value then."""
+        node = self.program.nodes[i]
+        try:
+            found = np.asarray(self.program.apply(i, [v[row] if s else v for v, s in zip(operands, stacked, strict=True)]))
+        except ReplayError:
+            found = None
+        if found is not None and found.shape == node.shape:
+            return found
+        self.lost = True
+        held = np.asarray(self.program.values[i])
+        return np.full_like(held, np.nan) if held.dtype.kind == "f" else held
 
     def _agrees(self, i: int, operands: Sequence[Any], stacked: tuple[bool, ...], result: Any, row: int) -> bool:
         alone = self._single(i, operands, stacked, row)

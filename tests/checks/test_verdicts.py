@@ -195,3 +195,35 @@ def test_conventions_at_a_kink_that_do_not_add_up_to_a_derivative_are_nonsmooth(
 def test_a_kink_excuses_no_part_that_is_not_in_the_graph():
     report = gradcheck(lambda x: hinges(x) + np.asarray(x) ** 2, [0.0, 1.0])
     assert report.kind == "mismatch"
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda h: (h[h > 0] * 3.0).sum(),
+        lambda h: (h[h > 0] * np.array([2.0])).sum(),  # which two chosen elements do not fit
+        lambda h: np.concatenate([h[h > 0], h]).max(),
+    ],
+)
+def test_a_mask_that_lets_other_elements_through_beside_the_point_is_never_red(f):
+    w = leaf([0.0, 0.5, -0.3])
+    report = f(np.tanh(w)).backward().check()
+    assert report.ok
+    assert {row.verdict for row in report.rows} <= {"ok", "nonsmooth"}
+    assert any("one side" in row.reason for row in report.rows)
+
+
+def test_where_a_mask_changes_on_both_sides_the_gradient_is_nonsmooth():
+    x = leaf([0.0, 2.0])
+    y = np.concatenate([x, -x])  # its positive elements: |x|, but for the 0
+    report = (y[y > 0] ** 2).sum().backward().check()
+    assert report.kind == "nonsmooth"
+    assert "a mask lets other elements through" in report.worst.reason
+
+
+def test_a_wrong_rule_behind_such_a_mask_is_found():
+    wrong = tv.custom_op("behind_a_mask", lambda a: a * a, lambda g, a: (g * 3 * a,))
+    h = np.tanh(leaf([0.0, 0.5, -0.3]))
+    trace = wrong(h[h > 0]).sum().backward()
+    report = trace.check()
+    assert trace.nodes[report.blame].op == "behind_a_mask"
