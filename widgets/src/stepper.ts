@@ -21,7 +21,6 @@ const BEAT = 900; // ms a step at speed 1: long enough to read a short sentence
 
 const [SHORTEST, TALLEST] = [424, 500]; // px of the panes: the whole widget stays on one laptop screen
 const LECTURE = 1.5; // how much larger the picture is drawn in a lecture hall
-const LARGE = 80; // visible nodes from which nothing slides
 
 const BELOW = 150; // px that legend and source take below the picture
 
@@ -114,7 +113,7 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
   element.addEventListener("focusin", (event) => {
     if (event.target instanceof Element) event.target.setAttribute("data-lm-suppress-shortcuts", "true");
   });
-  element.toggleAttribute("data-large", picture.size > LARGE);
+  element.toggleAttribute("data-large", picture.large);
   element.style.setProperty("--tv-panes", `${Math.ceil(tall)}px`);
   const toggleHelp = () => {
     overlay.hidden = !overlay.hidden;
@@ -126,7 +125,12 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     if (!due) return;
     due = false;
     element.dataset["step"] = String(store.now.step);
+    const inside = element.contains(document.activeElement);
     for (const pane of panes) pane.update();
+    const { activeElement } = document;
+    // What had the focus is gone, or hidden: the debugger as a whole hears the keys.
+    const kept = element.contains(activeElement) && activeElement?.checkVisibility?.() !== false;
+    if (inside && activeElement !== element && !kept) element.focus({ preventScroll: true });
   };
   /** What comes first between two frames is drawn and laid out at once, while the browser waits for the next one; all that follows is drawn once, with that. */
   const schedule = () => {

@@ -401,3 +401,65 @@ describe("tabs", () => {
     expect(check?.getAttribute("aria-selected")).toBe("true");
   });
 });
+
+describe("what is shown depends on the state, not on the way to it", () => {
+  const legend = () => named("Legend")?.textContent;
+  const cell = (name: string) => view.element.querySelector<HTMLElement>(`[role="gridcell"][aria-label^="${name} is"]`);
+  const ringed = () => view.element.querySelectorAll(".tv-linked").length;
+
+  it("explains a breakpoint while there is one", () => {
+    open("broadcast");
+    expect(legend()).not.toContain("your breakpoint");
+    store.set({ breakpoints: ["fork"] });
+    drawn();
+    expect(legend()).toContain("your breakpoint");
+    store.set({ breakpoints: [] });
+    drawn();
+    expect(legend()).not.toContain("your breakpoint");
+  });
+
+  it("shows the source of the active node once that is pinned, and again that of the rule which sends to it", () => {
+    open("broadcast", { step: 8 });
+    tab("Source");
+    const [rule, own] = [panel(), () => view.element.querySelector(".tv-panel mark")?.textContent];
+    expect(own()).toBe("X + b");
+    store.set({ selected: 1 });
+    drawn();
+    expect(own()).not.toBe("X + b");
+    store.set({ selected: null });
+    drawn();
+    expect(panel()).toBe(rule);
+  });
+
+  it("has one entry selected, of whatever array", () => {
+    open("broadcast", { step: 10 });
+    for (const name of ["b[0]", "∂b[1]", "b[2]"]) {
+      cell(name)?.focus();
+      expect([...view.element.querySelectorAll('.tv-panel [aria-selected="true"]')]).toEqual([cell(name)]);
+    }
+  });
+
+  it("rings an entry while its node is inspected", () => {
+    open("broadcast", { step: 9, selected: 1 });
+    cell("∂b[0]")?.focus();
+    const all = ringed();
+    expect(all).toBeGreaterThan(1);
+    store.set({ selected: 0 });
+    drawn();
+    expect(ringed()).toBe(0);
+    store.set({ selected: 1 });
+    drawn();
+    expect(ringed()).toBe(all);
+  });
+
+  it("keeps what an entry was refused for until somebody goes on", () => {
+    open("broadcast", { step: 10 });
+    cell("b[0]")?.dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
+    const said = () => view.element.querySelector(".tv-message")?.textContent;
+    expect(said()).toContain("in a notebook");
+    tab("Shares");
+    expect(said()).toContain("in a notebook");
+    press("Home");
+    expect(said()).toBe("");
+  });
+});

@@ -101,9 +101,9 @@ function dress(
   const whole = {
     role: "grid",
     onfocusin(event: Event) {
-      const { table, td, pick } = parts(event);
+      const { td, pick } = parts(event);
       if (!pick || td.tagName === "INPUT") return;
-      table.querySelector("[aria-selected]")?.removeAttribute("aria-selected");
+      td.closest("[role=tabpanel]")?.querySelector("[aria-selected]")?.removeAttribute("aria-selected"); // of another array, too
       td.setAttribute("aria-selected", "true");
       memory.pick = pick;
       look(td, pick);

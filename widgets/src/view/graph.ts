@@ -9,7 +9,7 @@ import { isLog } from "../tints";
 import { h as v, patch } from "../virtual";
 import { badges } from "./badges";
 import type { Context, Pane } from "./context";
-import { point } from "./entry";
+import { point, ring } from "./entry";
 import { hint } from "./help";
 import { legend } from "./legend";
 import { Neighbourhood } from "./neighbourhood";
@@ -18,6 +18,7 @@ import { FOLLOW } from "./pin";
 import { sight, sights } from "./sights";
 import { Stage } from "./stage";
 
+const LARGE = 80; // visible nodes from which nothing slides
 const AHEAD = 6; // steps that are prepared while nothing else is to do
 const SAMPLE = 200; // steps by which the size of the picture is chosen, of a longer pass
 /** With Alt the arrows go along the wires. */
@@ -29,8 +30,8 @@ const SPARE = 16; // px that a picture of closed groups has around it: the neigh
 export interface GraphPane extends Pane {
   /** That all of it would take: the whole picture at its own scale, and the neighbourhood beside it. */
   readonly height: number;
-  /** How many nodes are drawn. */
-  readonly size: number;
+  /** Whether so much is drawn now that nothing slides. */
+  readonly large: boolean;
   /** Bring a node into view and give it the focus. */
   focusNode(id: number): void;
   /** Go on (or back) to the next step outside of the group in which the present one is. */
@@ -62,11 +63,11 @@ export function graph(context: Context): GraphPane {
   stage.element.append(hint());
   const crumbs = h("div", { class: "tv-crumbs", role: "group", "aria-label": "Groups and node" });
   const near = new Neighbourhood(context, tree);
-  const meaning = h("div", { class: "tv-legend", role: "group", "aria-label": "Legend" }, ...legend(context));
+  const meaning = h("div", { class: "tv-legend", role: "group", "aria-label": "Legend" });
   let log = isLog(rec);
   const foot = h("div", { class: "tv-foot" }, meaning, stage.map);
   const element = h("div", { class: "tv-graph-pane" }, crumbs, stage.element, near.element, foot);
-  let [shown, roving, listed] = [-1, -1, ""];
+  let [shown, roving, listed, explained] = [-1, -1, "", ""];
   let pointed = -1; // the node, or the first one of the group, that has the focus
   let held: number | null = null; // the selection that was last brought into sight
   let way: 1 | -1 = 1; // in which somebody steps
@@ -95,6 +96,7 @@ export function graph(context: Context): GraphPane {
     near.forget();
     settle();
     update();
+    element.closest(".tensorviz")?.toggleAttribute("data-large", pane.large);
     // What was asked for keeps the focus: the node that is looked at if it is inside, else the first one.
     const { selected } = store.now;
     const known = new Set(group.members);
@@ -151,6 +153,14 @@ export function graph(context: Context): GraphPane {
       selected !== null &&
         action(stops ? "◆ stops here" : "◇ stop here", () => context.stopAt(selected), `Breakpoint at ${title} (b)`),
     ]);
+  };
+  /** The legend below, which says only what is there: with another line of it the picture has less room. */
+  const explain = () => {
+    const key = `${isLog(rec)}|${store.now.breakpoints.length > 0}`;
+    if (key === explained) return;
+    explained = key;
+    patch(meaning, legend(context));
+    pane.resize?.();
   };
   const until = (direction: 1 | -1) => {
     const found = steps.touching(context.shown(), store.now.step, direction);
@@ -237,7 +247,7 @@ export function graph(context: Context): GraphPane {
   element.addEventListener("focusout", (event) => {
     if (element.contains(event.relatedTarget as Node | null)) return;
     pointed = -1;
-    list();
+    queueMicrotask(list); // not at once: the focus also goes when the row is being drawn anew, and a button of it is taken away
   });
 
   let family: number[] = []; // the operands or the takers among which somebody walks
@@ -333,15 +343,19 @@ export function graph(context: Context): GraphPane {
     } else if (selected !== null && selected !== held) stage.follow(sight(picture, [selected]), true);
     held = selected;
     list();
+    explain();
     if (!near.element.hidden) near.show(picture, stage.least, way);
+    ring(context, element);
     later(ready());
   };
 
   settle();
-  return {
+  const pane: GraphPane = {
     element,
     height: picture.size.height + (near.element.hidden ? 0 : BESIDE),
-    size: picture.nodes.size,
+    get large() {
+      return picture.nodes.size > LARGE;
+    },
     update,
     over,
     key,
@@ -353,15 +367,17 @@ export function graph(context: Context): GraphPane {
     again() {
       if (log === isLog(rec)) return;
       log = !log;
-      patch(meaning, legend(context));
+      explain();
       picture.retint();
       near.retint();
     },
     resize() {
-      // A keyboard scrolls only what it can reach.
-      attribute(meaning, "tabindex", meaning.scrollHeight > meaning.clientHeight ? "0" : null);
       if (stage.resize()) follow(false);
+      // A keyboard scrolls only what it can reach.
+      const scrolls = meaning.scrollHeight > meaning.clientHeight || meaning === document.activeElement;
+      attribute(meaning, "tabindex", scrolls ? "0" : null);
       if (near.stage?.resize()) update();
     },
   };
+  return pane;
 }

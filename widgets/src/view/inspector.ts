@@ -89,7 +89,7 @@ export function inspector(context: Context): Pane {
       h("div", { class: "tv-hold" }, panel),
     ),
   );
-  let shown = "";
+  let [shown, told] = ["", ""];
   let at = ""; // the tab and the node, which stay where all is drawn again
   let stale = false; // the kernel has come or gone since
 
@@ -115,14 +115,17 @@ export function inspector(context: Context): Pane {
     update() {
       pinned.update();
       const id = context.shown();
-      const { step } = store.now;
-      const key = `${tab}|${id}|${step}|${checkOf(rec).version}`;
+      const { step, selected } = store.now;
+      // Whether the node is pinned counts, too: of the active one the source and the saved values are then its own.
+      const key = `${tab}|${id}|${step}|${selected === null}|${checkOf(rec).version}`;
       if (key === shown && !stale) return;
       // Somebody writes a number: verdicts that arrive meanwhile, and word of the kernel, can wait.
       const writing = panel.contains(document.activeElement) && document.activeElement instanceof HTMLInputElement;
       if (writing && shown.startsWith(`${tab}|${id}|${step}|`)) return;
       const samePlace = at === `${tab}|${id}`;
       at = `${tab}|${id}`;
+      if (`${id}|${step}` !== told) context.session.tell(""); // that was about another node or step
+      told = `${id}|${step}`;
       shown = key;
       stale = false;
       panel.querySelector<HTMLElement>(".tv-edit")?.blur(); // it would put back the number that it stands for while all is being replaced
@@ -146,10 +149,13 @@ export function inspector(context: Context): Pane {
         if (on) attribute(panel, "aria-labelledby", button.id);
         attribute(button, "tabindex", on ? "0" : "-1");
       }
-      const focused = panel.contains(document.activeElement) ? document.activeElement?.getAttribute("data-cell") : null;
+      const focused = panel.contains(document.activeElement) ? document.activeElement : null;
+      const cell = focused?.getAttribute("data-cell");
       patch(panel, content(id));
-      if (focused && document.activeElement?.getAttribute("data-cell") !== focused)
-        panel.querySelector<HTMLElement>(`[data-cell="${focused}"]`)?.focus({ preventScroll: true });
+      if (cell && document.activeElement?.getAttribute("data-cell") !== cell)
+        panel.querySelector<HTMLElement>(`[data-cell="${cell}"]`)?.focus({ preventScroll: true });
+      // What had the focus is gone: the keys stay in the pane.
+      if (focused && !panel.contains(document.activeElement)) panel.focus({ preventScroll: true });
       // Reading a scroll position makes the browser lay the page out at once, so it is only done where somebody scrolled.
       if (scrolled > 0) panel.scrollTop = samePlace ? scrolled : 0;
     },

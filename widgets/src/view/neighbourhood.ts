@@ -41,7 +41,7 @@ export class Neighbourhood {
 
   /** Show the step where all that it is about has room; `above` is the picture that it stands beside, and `size` how large that is drawn. */
   show(above: Picture, size: number, way: 1 | -1): void {
-    const { step, selected } = this.context.store.now;
+    const { step, selected, breakpoints } = this.context.store.now;
     const needed = this.#focus(step);
     this.#above = above;
     const slide = this.stage !== null && holds(this.#core, needed);
@@ -56,6 +56,7 @@ export class Neighbourhood {
       this.stage?.centre(drawn.of(needed[0] ?? -1));
     }
     this.stage?.picture.select(selected);
+    this.stage?.picture.stops(breakpoints);
     this.stage?.picture.show(step);
     this.stage?.follow(sights(this.context, this.stage.picture, step), slide);
     if (focused !== undefined && !slide) this.#focusAgain(focused);

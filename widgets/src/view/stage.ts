@@ -210,6 +210,7 @@ export class Stage {
     const scale = Math.max(0.05, Math.min(3, old * factor));
     const [cx, cy] = [this.#width / 2, this.#height / 2];
     this.#place({ scale, x: cx - ((cx - x) * scale) / old, y: cy - ((cy - y) * scale) / old });
+    this.resize(); // with the map or without it
   }
 
   /** Show the whole picture, or be back at the scale from before. */
@@ -217,6 +218,7 @@ export class Stage {
     const scale = Math.min(1.5, this.#whole(this.picture));
     this.#own = !(this.#own && Math.abs(scale - this.#window.scale) < SAME);
     this.#place({ x: 0, y: 0, scale: this.#own ? scale : this.#natural() });
+    this.resize();
   }
 
   /** Smaller than the pane: centred. Larger: no empty border is pulled into view. */
