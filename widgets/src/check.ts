@@ -125,8 +125,9 @@ export class Check {
     this.blame = message.blame ?? this.#culprit();
   }
 
-  on(listener: () => void): void {
+  on(listener: () => void): () => void {
     this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 }
 

@@ -148,7 +148,7 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
 
   const tick = () => {
     clearTimeout(timer);
-    if (!store.now.playing) return;
+    if (!store.now.playing || document.hidden) return; // nobody looks: it plays on when somebody does
     if (store.now.step >= steps.length - 1) {
       store.set({ playing: false });
       return;
@@ -210,13 +210,14 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     schedule();
   });
   const unwatch = watch(recolour);
+  document.addEventListener("visibilitychange", tick);
   const check = checkOf(rec);
   // Nobody has stepped yet: begin where the trouble is.
   const point = () => {
     const { step, selected, playing } = store.now;
     if (step === 0 && selected === null && !playing) blame(context);
   };
-  check.on(() => {
+  const deaf = check.on(() => {
     steps.markChecks();
     schedule();
   });
@@ -243,7 +244,9 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
       cancelAnimationFrame(frame);
       due = false;
       off();
+      deaf();
       unwatch();
+      document.removeEventListener("visibilitychange", tick);
       sizes.disconnect();
       element.remove();
     },

@@ -143,6 +143,18 @@ describe("stepping", () => {
     expect([store.now.step, store.now.playing]).toEqual([4, false]);
   });
 
+  it("does not play on while nobody sees the page", () => {
+    open("fork", { playing: true });
+    const hidden = vi.spyOn(document, "hidden", "get").mockReturnValue(true);
+    document.dispatchEvent(new Event("visibilitychange"));
+    vi.advanceTimersByTime(10_000);
+    expect([store.now.step, store.now.playing]).toEqual([0, true]);
+    hidden.mockRestore();
+    document.dispatchEvent(new Event("visibilitychange"));
+    vi.advanceTimersByTime(1_000);
+    expect(store.now.step).toBe(1);
+  });
+
   it("leaves keys alone while somebody types", () => {
     open("broadcast");
     press("/");
@@ -287,6 +299,15 @@ describe("the check beside the pass", () => {
     view.hear(null);
     drawn();
     expect([button?.hidden, bar?.hidden]).toEqual([true, true]);
+  });
+
+  it("does nothing for a stepper that was taken away", () => {
+    open("broadcast");
+    view.destroy();
+    vi.advanceTimersByTime(5_000); // what was begun ends
+    view.hear({ state: "running", done: 0, total: 5 });
+    document.dispatchEvent(new Event("visibilitychange"));
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   it("puts verdicts on the picture, into the timeline and into the inspector as they arrive", () => {
