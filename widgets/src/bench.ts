@@ -1,5 +1,6 @@
 /** The stepper that is shown: of the recorded run, or of one with something changed. What a person has set outlives the change. */
 import { checkOf, type CheckMessage } from "./check";
+import { focus } from "./dom";
 import { Kernel, NOTHING, type Changes, type Reply } from "./kernel";
 import type { Store } from "./state";
 import { stepper, type Options, type Stepper } from "./stepper";
@@ -85,8 +86,7 @@ export function bench(
     if (store.now.step !== step) store.set({ step });
     const { pick } = base.memory;
     const cell = pick && `[data-cell="${pick.node}:${pick.what}:${pick.position}"]`;
-    if (inside)
-      (view.element.querySelector<HTMLElement>(cell ?? "none") ?? view.element).focus({ preventScroll: true });
+    if (inside) focus(view.element.querySelector<HTMLElement>(cell ?? "none") ?? view.element);
   };
   /** What was asked for of large arrays, of another run. */
   const reload = (made: Changes) => {

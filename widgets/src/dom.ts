@@ -26,6 +26,11 @@ export function attribute(element: Element, name: string, value: string | null):
   } else if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
+/** Have the keys, with nothing scrolled. */
+export function focus(element: HTMLElement | SVGElement | null | undefined): void {
+  element?.focus({ preventScroll: true });
+}
+
 /** Set the words of an element that holds nothing else; the text node stays, so that the browser changes it in place. */
 export function text(element: Element, value: string): void {
   const only = element.firstChild;

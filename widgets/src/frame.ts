@@ -1,7 +1,7 @@
 /** The stepper in a document of its own: the notebook's sandboxed frame, or the offline page. Talks to its host by messages alone. */
 import { bench, type Bench } from "./bench";
 import type { CheckMessage } from "./check";
-import { h } from "./dom";
+import { focus, h } from "./dom";
 import { KEYS, Store, type State } from "./state";
 import type { Reply } from "./kernel";
 import { decode, fromBase64, gunzip } from "./wire";
@@ -151,8 +151,7 @@ export async function boot({ id, state, data, beside }: FrameData): Promise<void
       }
     });
     // The keys work at once where the page is the stepper's own.
-    if (alone && document.activeElement === document.body)
-      document.querySelector<HTMLElement>(".tensorviz")?.focus({ preventScroll: true });
+    if (alone && document.activeElement === document.body) focus(document.querySelector<HTMLElement>(".tensorviz"));
     send({ type: "hello" });
     document.body.dataset["ready"] = "";
   } catch (error) {

@@ -1,7 +1,7 @@
 /** The stepper: panes around one store. Knows nothing of kernels or frames. */
 import { session, type Session } from "./bench";
 import { checkOf, type CheckMessage } from "./check";
-import { h } from "./dom";
+import { focus, h } from "./dom";
 import type { Store } from "./state";
 import { beside, Steps } from "./step";
 import { apply, watch } from "./theme";
@@ -89,14 +89,14 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
   scaleBy(rec, context.session.memory.log);
   const controls = bar(context, actions);
   const picture = graph(context);
-  const panes: Pane[] = [controls, timeline(context), caption(context), picture, source(context), inspector(context)];
+  const [time, said, code, facts] = [timeline(context), caption(context), source(context), inspector(context)] as const;
+  const panes: Pane[] = [controls, time, said, code, facts, picture]; // the picture last: it takes what the others leave
   context.session.again = () => {
     for (const pane of panes) pane.again?.();
   };
   // A tall picture gets a taller widget, once: it never changes while stepping.
   const tall = Math.min(TALLEST, Math.max(SHORTEST, picture.height + BELOW));
   const overlay = help(() => toggleHelp());
-  const [barElement, time, said, drawn, code, facts] = panes.map((p) => p.element);
   const element = h(
     "section",
     {
@@ -105,15 +105,16 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
       "aria-label": "Backward pass debugger",
       tabindex: "0",
     },
-    ...[barElement, time, said].filter((e) => e !== undefined),
-    h("div", { class: "tv-panes" }, h("div", { class: "tv-left" }, drawn, code), facts),
+    controls.element,
+    time.element,
+    said.element,
+    h("div", { class: "tv-panes" }, h("div", { class: "tv-left" }, picture.element, code.element), facts.element),
     overlay,
   );
   // As a plain widget in JupyterLab: its shortcuts are looked up from the focused element outwards, so that one has to carry the mark.
   element.addEventListener("focusin", (event) => {
     if (event.target instanceof Element) event.target.setAttribute("data-lm-suppress-shortcuts", "true");
   });
-  element.toggleAttribute("data-large", picture.large);
   element.style.setProperty("--tv-panes", `${Math.ceil(tall)}px`);
   const toggleHelp = () => {
     overlay.hidden = !overlay.hidden;
@@ -130,7 +131,7 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     const { activeElement } = document;
     // What had the focus is gone, or hidden: the debugger as a whole hears the keys.
     const kept = element.contains(activeElement) && activeElement?.checkVisibility?.() !== false;
-    if (inside && activeElement !== element && !kept) element.focus({ preventScroll: true });
+    if (inside && activeElement !== element && !kept) focus(element);
   };
   /** What comes first between two frames is drawn and laid out at once, while the browser waits for the next one; all that follows is drawn once, with that. */
   const schedule = () => {
@@ -178,7 +179,7 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
         if (store.now.selected !== null) store.set({ selected: null });
         else options.leave?.();
       }
-      element.focus({ preventScroll: true });
+      focus(element);
     } else if (typing || choosing) return;
     else if (event.key === "ArrowLeft") (event.shiftKey ? actions.breakBack : actions.previous)();
     else if (event.key === "ArrowRight") (event.shiftKey ? actions.breakOn : actions.next)();
@@ -193,9 +194,8 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
   });
 
   const recolour = () => apply(element, store.now.theme, frameDark);
-  /** The picture last: it takes what the others leave. */
   const resize = () => {
-    for (const pane of [...panes.filter((p) => p !== picture), picture]) pane.resize?.();
+    for (const pane of panes) pane.resize?.();
   };
   const present = () => {
     const on = store.now.presentation;

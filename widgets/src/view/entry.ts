@@ -66,30 +66,24 @@ function after({ rec }: Context, { node, what, position }: Pick): Linked[] {
 const carrying = (rec: Context["rec"], links: Linked[]) =>
   links.filter((link) => (rec.header.nodes[link.node]?.cotangent ?? -1) >= 0);
 
-/** What is ringed now. */
-const ringed = new WeakMap<Context, Element[]>();
-
 /** Ring the entry that is looked at where a step or a picture is another one, if it is still the node's that is inspected. */
 export function ring(context: Context, at: Element): void {
   const { pick } = context.session.memory;
-  mark(context, at, pick?.node === context.shown() ? pick : null);
+  if (pick) mark(context, at, pick.node === context.shown() ? pick : null);
 }
 
 /** Ring the linked entries where the picture shows them one by one, also out of sight. */
 function mark(context: Context, element: Element, pick: Pick | null): void {
   const root = element.closest(".tensorviz");
-  for (const old of ringed.get(context) ?? []) old.classList.remove("tv-linked");
-  const found: Element[] = [];
-  ringed.set(context, found);
+  for (const old of root?.querySelectorAll(".tv-linked") ?? []) old.classList.remove("tv-linked");
   if (!root || !pick) return;
   const links = [...before(context, pick), ...after(context, pick)];
   const group = pick.what === "value" ? "data-value" : "data-total";
   for (const { node, positions } of [...links, { node: pick.node, positions: [pick.position] }])
     for (const array of root.querySelectorAll(`.tv-stage [${group}="${node}"]`)) {
       const cells = array.querySelectorAll(".tv-cell");
-      for (const position of positions ?? []) if (cells[position]) found.push(cells[position]);
+      for (const position of positions ?? []) cells[position]?.classList.add("tv-linked");
     }
-  for (const cell of found) cell.classList.add("tv-linked");
 }
 
 function about(context: Context, pick: Pick): Virtual[] {

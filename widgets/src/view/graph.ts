@@ -3,7 +3,7 @@ import { checkOf } from "../check";
 import { draw } from "../draw/draw";
 import { LIMIT, Tree, type Group } from "../draw/tree";
 import { leisure } from "../leisure";
-import { attribute, h } from "../dom";
+import { attribute, focus, h } from "../dom";
 import { shortTitle } from "../step";
 import { isLog } from "../tints";
 import { h as v, patch } from "../virtual";
@@ -30,8 +30,6 @@ const SPARE = 16; // px that a picture of closed groups has around it: the neigh
 export interface GraphPane extends Pane {
   /** That all of it would take: the whole picture at its own scale, and the neighbourhood beside it. */
   readonly height: number;
-  /** Whether so much is drawn now that nothing slides. */
-  readonly large: boolean;
   /** Bring a node into view and give it the focus. */
   focusNode(id: number): void;
   /** Go on (or back) to the next step outside of the group in which the present one is. */
@@ -64,7 +62,6 @@ export function graph(context: Context): GraphPane {
   const crumbs = h("div", { class: "tv-crumbs", role: "group", "aria-label": "Groups and node" });
   const near = new Neighbourhood(context, tree);
   const meaning = h("div", { class: "tv-legend", role: "group", "aria-label": "Legend" });
-  let log = isLog(rec);
   const foot = h("div", { class: "tv-foot" }, meaning, stage.map);
   const element = h("div", { class: "tv-graph-pane" }, crumbs, stage.element, near.element, foot);
   let [shown, roving, listed, explained] = [-1, -1, "", ""];
@@ -96,7 +93,6 @@ export function graph(context: Context): GraphPane {
     near.forget();
     settle();
     update();
-    element.closest(".tensorviz")?.toggleAttribute("data-large", pane.large);
     // What was asked for keeps the focus: the node that is looked at if it is inside, else the first one.
     const { selected } = store.now;
     const known = new Set(group.members);
@@ -160,7 +156,7 @@ export function graph(context: Context): GraphPane {
     if (key === explained) return;
     explained = key;
     patch(meaning, legend(context));
-    pane.resize?.();
+    resize();
   };
   const until = (direction: 1 | -1) => {
     const found = steps.touching(context.shown(), store.now.step, direction);
@@ -192,16 +188,16 @@ export function graph(context: Context): GraphPane {
     later(ready());
   };
 
-  const rove = (id: number, focus: boolean) => {
+  const rove = (id: number, on: boolean) => {
     const old = picture.of(roving);
     if (old) attribute(old, "tabindex", "-1");
     const node = picture.of(id);
     if (!node) return;
     roving = id;
     attribute(node, "tabindex", "0");
-    if (focus) {
+    if (on) {
       stage.follow(sight(picture, [id]), true); // first: what is out of sight cannot take the focus
-      node.focus({ preventScroll: true });
+      focus(node);
     }
   };
   const idOf = (target: EventTarget | null): number => {
@@ -344,18 +340,23 @@ export function graph(context: Context): GraphPane {
     held = selected;
     list();
     explain();
+    element.closest(".tensorviz")?.toggleAttribute("data-large", picture.nodes.size > LARGE);
     if (!near.element.hidden) near.show(picture, stage.least, way);
     ring(context, element);
     later(ready());
   };
 
+  const resize = () => {
+    if (stage.resize()) follow(false);
+    // A keyboard scrolls only what it can reach; without a number the legend would lose the focus that it has.
+    attribute(meaning, "tabindex", meaning.scrollHeight > meaning.clientHeight ? "0" : "-1");
+    if (near.stage?.resize()) update();
+  };
+
   settle();
-  const pane: GraphPane = {
+  return {
     element,
     height: picture.size.height + (near.element.hidden ? 0 : BESIDE),
-    get large() {
-      return picture.nodes.size > LARGE;
-    },
     update,
     over,
     key,
@@ -365,19 +366,12 @@ export function graph(context: Context): GraphPane {
     },
     focusNode: (id) => rove(id, true),
     again() {
-      if (log === isLog(rec)) return;
-      log = !log;
+      const before = explained;
       explain();
+      if (before === explained) return;
       picture.retint();
       near.retint();
     },
-    resize() {
-      if (stage.resize()) follow(false);
-      // A keyboard scrolls only what it can reach.
-      const scrolls = meaning.scrollHeight > meaning.clientHeight || meaning === document.activeElement;
-      attribute(meaning, "tabindex", scrolls ? "0" : null);
-      if (near.stage?.resize()) update();
-    },
+    resize,
   };
-  return pane;
 }

@@ -1,6 +1,6 @@
 /** Everything about one node at one step, in six sections. */
 import { checkOf } from "../check";
-import { attribute, h as element } from "../dom";
+import { attribute, focus, h as element } from "../dom";
 import { number, shape } from "../format";
 import { expressionOf, shortTitle } from "../step";
 import { h, patch, type Child, type Virtual } from "../virtual";
@@ -89,7 +89,7 @@ export function inspector(context: Context): Pane {
       h("div", { class: "tv-hold" }, panel),
     ),
   );
-  let [shown, told] = ["", ""];
+  let shown = "";
   let at = ""; // the tab and the node, which stay where all is drawn again
   let stale = false; // the kernel has come or gone since
 
@@ -117,15 +117,16 @@ export function inspector(context: Context): Pane {
       const id = context.shown();
       const { step, selected } = store.now;
       // Whether the node is pinned counts, too: of the active one the source and the saved values are then its own.
-      const key = `${tab}|${id}|${step}|${selected === null}|${checkOf(rec).version}`;
+      const moment = `${tab}|${id}|${step}|${selected === null}|`;
+      const key = moment + checkOf(rec).version;
       if (key === shown && !stale) return;
       // Somebody writes a number: verdicts that arrive meanwhile, and word of the kernel, can wait.
       const writing = panel.contains(document.activeElement) && document.activeElement instanceof HTMLInputElement;
-      if (writing && shown.startsWith(`${tab}|${id}|${step}|`)) return;
+      const same = shown.startsWith(moment);
+      if (writing && same) return;
       const samePlace = at === `${tab}|${id}`;
       at = `${tab}|${id}`;
-      if (`${id}|${step}` !== told) context.session.tell(""); // that was about another node or step
-      told = `${id}|${step}`;
+      if (shown && !same) context.session.tell(""); // that was about another node or step
       shown = key;
       stale = false;
       panel.querySelector<HTMLElement>(".tv-edit")?.blur(); // it would put back the number that it stands for while all is being replaced
@@ -153,9 +154,9 @@ export function inspector(context: Context): Pane {
       const cell = focused?.getAttribute("data-cell");
       patch(panel, content(id));
       if (cell && document.activeElement?.getAttribute("data-cell") !== cell)
-        panel.querySelector<HTMLElement>(`[data-cell="${cell}"]`)?.focus({ preventScroll: true });
+        focus(panel.querySelector<HTMLElement>(`[data-cell="${cell}"]`));
       // What had the focus is gone: the keys stay in the pane.
-      if (focused && !panel.contains(document.activeElement)) panel.focus({ preventScroll: true });
+      if (focused && !panel.contains(document.activeElement)) focus(panel);
       // Reading a scroll position makes the browser lay the page out at once, so it is only done where somebody scrolled.
       if (scrolled > 0) panel.scrollTop = samePlace ? scrolled : 0;
     },

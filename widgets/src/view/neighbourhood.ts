@@ -1,7 +1,7 @@
 /** The neighbourhood of the step, drawn beside a picture that shows only the group in which it happens. */
 import { draw } from "../draw/draw";
 import type { Tree } from "../draw/tree";
-import { h } from "../dom";
+import { focus, h } from "../dom";
 import type { Context } from "./context";
 import { Picture } from "./picture";
 import { sights } from "./sights";
@@ -65,8 +65,8 @@ export class Neighbourhood {
   /** The node that had the focus is drawn anew, or not at all: then the debugger as a whole hears the keys. */
   #focusAgain(id: number): void {
     const { picture } = this.stage ?? {};
-    picture?.of(id)?.focus({ preventScroll: true });
-    if (picture?.focused !== id) this.element.closest<HTMLElement>(".tensorviz")?.focus({ preventScroll: true });
+    focus(picture?.of(id));
+    if (picture?.focused !== id) focus(this.element.closest<HTMLElement>(".tensorviz"));
   }
 
   #open(drawn: Picture, size: number): void {
