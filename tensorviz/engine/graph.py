@@ -102,13 +102,18 @@ _WEAK = (bool, int, float)
 NUMPY_1 = np.__version__.startswith("1.")
 
 
+def _weak_in_numpy_1(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A Python number beside an array of a floating dtype, which NumPy 1 would widen for one beyond its end, and for a long whole number; otherwise a number is weak there, too."""
+    if type(value) is int and abs(value) > 255 and dtype.itemsize < 8:
+        value = float(value)
+    return dtype.type(value) if type(value) is float and np.isfinite(value) and abs(value) > np.finfo(dtype).max else value
+
+
 def constant(value: Any, like: Any = None) -> Node:
     """A node for an operand that is no Tensor. What the user can still write to is copied; Python scalars stay weak."""
     kind = type(value)
     if kind in _WEAK:
-        if NUMPY_1 and kind is float and like is not None and like.dtype.kind == "f" and np.isfinite(value) and abs(value) > np.finfo(like.dtype).max:
-            value = like.dtype.type(value)  # NumPy 1 would widen the dtype to hold it; otherwise a number is weak there, too
-        return fixed(value)
+        return fixed(_weak_in_numpy_1(value, like.dtype) if NUMPY_1 and like is not None and like.dtype.kind == "f" else value)
     if isinstance(value, np.generic):
         check_dtype(value.dtype)
         return fixed(value)

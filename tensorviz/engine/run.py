@@ -276,9 +276,10 @@ def _plainly(op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
 
 
 def chosen(plan: Plan, nodes: tuple[Node, ...], value: Any) -> Plan:
-    """The plan that says whether shares need a look. Of a scalar with NumPy 1 nobody knows, where a rule may widen it."""
+    """The plan that says whether shares need a look. With NumPy 1 those of narrow dtypes do, since numbers in a rule may widen them."""
     dtype = value.dtype
-    if NUMPY_1 and (dtype is not _DOUBLE and value.shape == ()):
+    narrow = NUMPY_1 and dtype is not _DOUBLE
+    if narrow and value.shape == ():
         return plan
     needed = [n.value for n in nodes if n.needs_grad]
     for x in needed:
@@ -286,7 +287,7 @@ def chosen(plan: Plan, nodes: tuple[Node, ...], value: Any) -> Plan:
             return plan
     if plan.same_shape and len(needed) == 2 and needed[0].shape[1:] == needed[1].shape != needed[0].shape:
         return plan.rows
-    if not (
+    if narrow or not (
         plan.one_to_one
         or (plan.exact is not None and plan.exact(*[n.value for n in nodes]))
         or (plan.same_shape and all(x.shape == value.shape for x in needed))
