@@ -78,7 +78,7 @@ def test_the_neighbourhood_of_the_step_is_always_drawn(show):
         at(stepper, step)
         node = trace.steps[step].node
         expect(near.locator(f"[data-node='{node}'][data-state='active']")).to_be_in_viewport()
-        expect(stepper.locator(".tv-graph:not(.tv-unseen) [data-node][data-active]")).to_have_count(1)
+        expect(stepper.locator("[data-node][data-active]")).to_have_count(1)
         for operand in trace.nodes[node].inputs:
             expect(near.locator(f"[data-node='{operand}']")).to_be_attached()
         expect(graph(stepper).locator(".tv-node[data-state='active']")).to_have_count(1)
@@ -110,6 +110,43 @@ def test_the_next_neighbourhood_is_drawn_while_there_is_time_and_then_shown_for_
     assert max(elements for elements, *_ in made) < 100  # the whole of it has some hundreds
     assert {tuple(state) for _, *state in made} == {(True, "true", None)}  # it had been laid out, unseen
     assert len(made) <= 6
+
+
+MARKED = """async (root, [from, steps]) => {
+  const slider = root.querySelector('.tv-slider'), marked = [];
+  for (let i = 0; i < steps; i++) {
+    slider.value = from + i + 1; // it counts from 1
+    slider.dispatchEvent(new Event('input'));
+    await new Promise(r => requestAnimationFrame(r));
+    for (let n = 0; n < 5; n++) await new Promise(r => requestIdleCallback(r, { timeout: 300 }));
+    marked.push([...root.querySelectorAll('[data-node][data-active]')].map(node => +node.dataset.node));
+  }
+  return marked;
+}"""
+
+
+def test_what_happens_is_marked_in_what_is_seen_and_not_in_what_is_laid_out_for_later(show):
+    trace = woven()
+    stepper = show(trace)
+    assert stepper.evaluate(MARKED, [400, 40]) == [[step.node] for step in trace.steps[400:440]]
+    expect(stepper.locator(".tv-near .tv-unseen")).to_have_count(1)  # one was there all the time
+
+
+def test_the_neighbourhood_has_the_verdicts_and_breakpoints_that_the_picture_has(show):
+    trace = scoped()
+    step = trace.steps[300]
+    trace.check(nodes=[step.node])
+    stepper = show(trace, step=300)
+    near, legend = stepper.locator(".tv-near"), stepper.get_by_role("group", name="Legend")
+    node = near.locator(f"[data-node='{step.node}']")
+    expect(node.locator(".tv-verdict[data-sign='ok']")).to_be_attached()
+    expect(legend).not_to_contain_text("your breakpoint")
+    node.click(modifiers=["Shift"])
+    expect(node.locator(".tv-stop")).to_be_visible()
+    expect(legend).to_contain_text("your breakpoint")
+    node.click(modifiers=["Shift"])
+    expect(near.locator(".tv-stop")).to_have_count(0)
+    expect(legend).not_to_contain_text("your breakpoint")
 
 
 def test_the_neighbourhood_has_the_room_that_the_closed_groups_leave(show):

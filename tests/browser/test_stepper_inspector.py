@@ -98,6 +98,15 @@ def test_the_tabs_are_walked_with_the_arrows(show):
     expect(stepper).to_have_attribute("data-step", "0")
 
 
+def test_the_panel_is_named_by_the_tab_that_is_open(show):
+    stepper = show(matrices())
+    for name in ("Node", "Shares", "Saved values", "Check", "Source", "Findings"):
+        stepper.get_by_role("tab", name=name, exact=True).click()
+        expect(stepper.get_by_role("tabpanel", name=name, exact=True)).to_be_visible()
+    ids = stepper.evaluate("e => [...e.querySelectorAll('[id]:not(svg *)')].map(e => e.id)")
+    assert len(ids) == len(set(ids))
+
+
 def test_an_exponent_is_set_as_one_and_large_enough_to_read(show):
     trace = matrices()
     node = trace.nodes[next(n.id for n in trace.nodes if n.op == "pow")]

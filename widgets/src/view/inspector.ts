@@ -42,7 +42,7 @@ export function inspector(context: Context): Pane {
         role: "tab",
         "aria-label": name,
         "data-level": name === "Findings" ? severity(rec) : null,
-        id: `tv-tab-${uid}-${name[0]}${name.length}`,
+        id: `tv-tab-${uid}-${TABS.indexOf(name)}`,
         "aria-controls": panel.id,
         // Verdicts that arrive make tabs wider: what was pressed may have moved away when the button is let go.
         onmousedown: (event: MouseEvent) => event.button === 0 && open(name),

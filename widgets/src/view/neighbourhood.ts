@@ -1,7 +1,9 @@
 /** The neighbourhood of the step, drawn beside a picture that shows only the group in which it happens. */
+import { checkOf } from "../check";
 import { draw } from "../draw/draw";
 import type { Tree } from "../draw/tree";
 import { focus, h } from "../dom";
+import { badges } from "./badges";
 import type { Context } from "./context";
 import { Picture } from "./picture";
 import { sights } from "./sights";
@@ -13,13 +15,15 @@ const [SMALL, LARGE] = [18, 40]; // nodes of one that is drawn when it is needed
 interface Around {
   readonly drawn: Picture;
   readonly core: ReadonlySet<number>;
+  /** Draw the verdicts of the check that are new. */
+  readonly judge: () => void;
 }
 
 export class Neighbourhood {
   readonly element = h("div", { class: "tv-near", hidden: true });
   /** Its window, once there is something to be seen. */
   stage: Stage | null = null;
-  #core: ReadonlySet<number> = new Set();
+  #shown: Around | null = null;
   #next: Around | null = null; // drawn while there was time
   #above: Picture | null = null;
 
@@ -30,7 +34,7 @@ export class Neighbourhood {
 
   /** Drop what was drawn: the picture that it stands beside is another one. */
   forget(): void {
-    this.stage = this.#next = null;
+    this.stage = this.#shown = this.#next = null;
     this.element.replaceChildren();
   }
 
@@ -44,17 +48,17 @@ export class Neighbourhood {
     const { step, selected, breakpoints } = this.context.store.now;
     const needed = this.#focus(step);
     this.#above = above;
-    const slide = this.stage !== null && holds(this.#core, needed);
+    const slide = holds(this.#shown, needed);
     const focused = this.stage?.picture.focused;
     if (!slide) {
-      const next = this.#next;
-      const { drawn, core } = next && holds(next.core, needed) ? next : this.#around(step, SMALL, way);
+      this.#shown = holds(this.#next, needed) ? this.#next : this.#around(step, SMALL, way);
       this.#next = null;
-      this.#core = core;
+      const { drawn } = this.#shown;
       if (this.stage) this.stage.exchange(drawn);
       else this.#open(drawn, size);
       this.stage?.centre(drawn.of(needed[0] ?? -1));
     }
+    this.#shown?.judge();
     this.stage?.picture.select(selected);
     this.stage?.picture.stops(breakpoints);
     this.stage?.picture.show(step);
@@ -81,17 +85,18 @@ export class Neighbourhood {
   *prepare(turns: readonly number[], way: 1 | -1): Generator<void, void> {
     const { context, stage } = this;
     if (!stage) return;
-    const here = (k: number) => holds(this.#core, this.#focus(k));
+    const here = (k: number) => holds(this.#shown, this.#focus(k));
     yield* stage.prepare(turns.filter(here), (of, k) => sights(context, of, k));
     const k = turns.find((k) => !here(k));
     if (k === undefined) return;
-    if (!this.#next || !holds(this.#next.core, this.#focus(k))) {
+    if (!holds(this.#next, this.#focus(k))) {
       yield; // so much work is a piece of its own
       this.#next = this.#around(k, LARGE, way);
       yield;
     }
-    const { drawn } = this.#next;
+    const { drawn, judge } = this.#next;
     if (stage.awaits(drawn)) return;
+    judge();
     drawn.show(k);
     stage.await(drawn, drawn.of(this.#focus(k)[0] ?? -1), sights(context, drawn, k));
   }
@@ -119,10 +124,11 @@ export class Neighbourhood {
     const there = new Set(scene.items.map((item) => item.node));
     const whole = (id: number) =>
       [...(rec.header.nodes[id]?.inputs ?? []), ...this.tree.takers(id)].every((other) => there.has(other));
-    return { drawn, core: new Set([...there].filter((id) => needed.includes(id) || whole(id))) };
+    const judge = badges(checkOf(rec), drawn);
+    return { drawn, judge, core: new Set([...there].filter((id) => needed.includes(id) || whole(id))) };
   }
 }
 
-function holds(core: ReadonlySet<number>, needed: readonly number[]): boolean {
-  return needed.every((id) => core.has(id));
+function holds(around: Around | null, needed: readonly number[]): around is Around {
+  return around !== null && needed.every((id) => around.core.has(id));
 }

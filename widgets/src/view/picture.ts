@@ -140,6 +140,9 @@ export class Picture {
   #selected: number | null = null;
   #stopping = "";
   #stopSigns: SVGElement[] = [];
+  #seen = true;
+  /** What is marked as that in which something happens. */
+  readonly #lit = new Set<Element>();
 
   constructor(
     private readonly rec: Recording,
@@ -388,6 +391,7 @@ export class Picture {
     const before = this.#shown;
     if (step === before) return;
     this.#shown = step;
+    this.#dim();
     attribute(this.svg, "data-step", String(step));
     const far = before < 0 || Math.abs(step - before) > FAR;
     if (far) {
@@ -416,12 +420,33 @@ export class Picture {
     }
   }
 
+  /** In sight, or laid out before it is: what happens is marked in what is in sight alone. `see` does so then. */
+  turn(seen: boolean): void {
+    this.#seen = seen;
+    this.#dim(true);
+  }
+
+  #light(element: Element, on: boolean): void {
+    attribute(element, "data-active", on && this.#seen ? "" : null);
+    if (on) this.#lit.add(element);
+  }
+
+  /** Also where no step looks: in what is out of sight, which is brought up to date when it is seen again. */
+  #dim(again = false): void {
+    for (const element of this.#lit) {
+      attribute(element, "data-active", null);
+      const tile = this.#tiles.of(element);
+      if (again || tile.off) tile.stamp = -1;
+    }
+    this.#lit.clear();
+  }
+
   #node(id: number): void {
     const element = this.nodes.get(id);
     if (!element || this.#hidden(element)) return;
     attribute(element, "data-state", this.steps.node(id, this.#shown));
     const active = this.steps.activeNode(this.#shown) === id && !this.above?.nodes.has(id);
-    attribute(element, "data-active", active ? "" : null);
+    this.#light(element, active);
     for (const edge of this.#into.get(id) ?? []) attribute(edge, "data-clear", active ? "" : null);
   }
 
@@ -444,7 +469,7 @@ export class Picture {
       keys.length === 1 ? this.steps.edge(keys[0] ?? "", this.#shown) : first <= this.#shown ? "passed" : "idle";
     attribute(element, "data-state", now ? "active" : one);
     const mine = now && keys.length === 1 && this.above?.edges.get(active)?.keys.length !== 1;
-    attribute(element, "data-active", mine ? "" : null);
+    this.#light(element, mine);
   }
 
   #fork(id: number): void {

@@ -138,7 +138,9 @@ export class Stage {
   }
 
   /** In sight or out of it; it stays in the page. */
-  #turn({ svg }: Picture, on: boolean): void {
+  #turn(picture: Picture, on: boolean): void {
+    const { svg } = picture;
+    picture.turn(on);
     svg.classList.toggle("tv-unseen", !on);
     attribute(svg, "aria-hidden", on ? null : "true");
     attribute(svg, "role", on ? "graphics-document group" : null);
