@@ -62,6 +62,16 @@ def test_a_legend_that_was_scrolled_keeps_the_keys_when_it_gets_room(show):
     at(stepper, 1)
 
 
+def test_code_that_has_no_room_any_more_leaves_the_keys(show):
+    stepper = show(gallery.staged())
+    stepper.locator(".tv-source .tv-expression").first.focus()
+    stepper.page.set_viewport_size({"width": 500, "height": 800})
+    expect(stepper.locator(".tv-source")).to_be_hidden()
+    expect(stepper).to_be_focused()
+    stepper.page.keyboard.press("ArrowRight")
+    at(stepper, 1)
+
+
 def test_nothing_slides_once_so_many_groups_are_open_that_it_would_jerk(show):
     stepper = show(scoped())
     expect(stepper).not_to_have_attribute("data-large", "")

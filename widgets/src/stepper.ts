@@ -91,9 +91,13 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
   const picture = graph(context);
   const [time, said, code, facts] = [timeline(context), caption(context), source(context), inspector(context)] as const;
   const panes: Pane[] = [controls, time, said, code, facts, picture]; // the picture last: it takes what the others leave
-  context.session.again = () => {
-    for (const pane of panes) pane.again?.();
+  /** Have every pane do this; where what had the focus is then gone, the debugger as a whole hears the keys. */
+  const all = (what: "update" | "again" | "resize") => {
+    const inside = element.contains(document.activeElement);
+    for (const pane of panes) pane[what]?.();
+    if (inside && !element.contains(document.activeElement)) focus(element);
   };
+  context.session.again = () => all("again");
   // A tall picture gets a taller widget, once: it never changes while stepping.
   const tall = Math.min(TALLEST, Math.max(SHORTEST, picture.height + BELOW));
   const overlay = help(() => toggleHelp());
@@ -115,6 +119,10 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
   element.addEventListener("focusin", (event) => {
     if (event.target instanceof Element) event.target.setAttribute("data-lm-suppress-shortcuts", "true");
   });
+  // And where it is hidden, which a browser finds out by itself.
+  element.addEventListener("focusout", ({ target, relatedTarget }) => {
+    if (!relatedTarget && (target as Element).checkVisibility?.() === false) focus(element);
+  });
   element.style.setProperty("--tv-panes", `${Math.ceil(tall)}px`);
   const toggleHelp = () => {
     overlay.hidden = !overlay.hidden;
@@ -126,12 +134,7 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
     if (!due) return;
     due = false;
     element.dataset["step"] = String(store.now.step);
-    const inside = element.contains(document.activeElement);
-    for (const pane of panes) pane.update();
-    const { activeElement } = document;
-    // What had the focus is gone, or hidden: the debugger as a whole hears the keys.
-    const kept = element.contains(activeElement) && activeElement?.checkVisibility?.() !== false;
-    if (inside && activeElement !== element && !kept) focus(element);
+    all("update");
   };
   /** What comes first between two frames is drawn and laid out at once, while the browser waits for the next one; all that follows is drawn once, with that. */
   const schedule = () => {
@@ -194,9 +197,7 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
   });
 
   const recolour = () => apply(element, store.now.theme, frameDark);
-  const resize = () => {
-    for (const pane of panes) pane.resize?.();
-  };
+  const resize = () => all("resize");
   const present = () => {
     const on = store.now.presentation;
     element.toggleAttribute("data-present", on);
