@@ -239,6 +239,18 @@ def test_a_pinned_node_says_so_and_lets_go_by_button_chip_and_key(show):
     expect(stepper.get_by_role("tabpanel")).not_to_contain_text("leaf · ()")
 
 
+def test_where_it_is_narrow_the_last_chip_of_a_pinned_node_is_scrolled_to(show):
+    stepper = show(circuit(), step=12, width=340)
+    node("b")(stepper)
+    row = stepper.get_by_role("group", name="Groups and node").bounding_box()
+    chip = stepper.get_by_role("button", name="◇ stop here")
+    stepper.page.mouse.move(row["x"] + row["width"] / 2, row["y"] + row["height"] / 2)
+    stepper.page.mouse.wheel(400, 0)
+    expect(chip).to_be_in_viewport(ratio=1)
+    chip.click()
+    expect(stepper.get_by_role("button", name="◆ stops here")).to_be_visible()
+
+
 CUT_OFF = """root => {
   const box = e => e.getBoundingClientRect(), said = root.querySelector('.tv-caption'), legend = root.querySelector('.tv-legend');
   const entries = legend.checkVisibility() ? [...legend.children] : [];
