@@ -317,7 +317,7 @@ def _routed(share: Share, gate: str) -> str:
     gate = plain(gate)
     chosen = int(np.count_nonzero(share.route))
     ties = int(np.count_nonzero(share.tied))
-    tie = f"; {fmt.count(ties)} tie and split theirs evenly" if ties else ""
+    tie = f"; {'1 ties and gets its part' if ties == 1 else f'{fmt.count(ties)} tie and split theirs evenly'}" if ties else ""
     if share.route.size == 1:
         return f"{gate} {'passes the gradient on to' if chosen else 'blocks the gradient:'} {{node}}{'' if chosen else ' receives 0'}"
     if chosen == share.route.size and not ties:

@@ -129,7 +129,7 @@ def _edges(
                 continue
             use = f"{node.id}:{slot}"
             share, state = shares.get(use), now.edges.get(use, "idle")
-            lines = [tag.text for tag in tags(share)] if share is not None else []
+            lines = [tag.text for tag in tags(trace, share)] if share is not None else []
             if share is not None and len(trace.nodes[share.target].shares) > 1 and state != "idle":
                 lines.append(_short(share.value, gradient=True))
             colour = {"idle": "wire", "active": "nowink"}.get(state, "gline")

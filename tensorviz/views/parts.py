@@ -125,7 +125,7 @@ def _arrivals(trace: Trace, item: Item, wires: Sequence[Wire], stubs: Sequence[S
             share = shares.get(use) if item.node is not None else None
             several = share is not None and len(trace.nodes[share.target].shares) > 1
             content = Content(label([share.value], True), (share.value,)) if share is not None and several else None
-            found.append(Arrival(use, tags(share) if share is not None else (), content))
+            found.append(Arrival(use, tags(trace, share) if share is not None else (), content))
     found += [Arrival(uses[0], stub=f"… {fmt.count(len(uses))} more" if len(uses) > 1 else "…") for uses in stubs]
     return sorted(found, key=lambda arrival: _order(arrival.use))
 
@@ -135,10 +135,11 @@ def _order(use: str) -> tuple[int, int]:
     return int(consumer), 0 if slot == "cut" else int(slot)
 
 
-def tags(share: Share) -> tuple[Tag, ...]:
+def tags(trace: Trace, share: Share) -> tuple[Tag, ...]:
     """What is written on the wire of a share, receiver's side first: the axes it was summed over, and how it was routed; or that it was set by hand.
 
-    Weights of a route are 1 for a winner and 1/k for each of k entries that tie, so the weights below 1 add up to the number of ties.
+    A tie is counted once. Weights of a route are 1 for a winner and 1/k for each of k entries that tie. Where those stand in one array, as for the maximum
+    along an axis, the weights below 1 add up to the number of ties; where a result has a place for each entry, an entry ties with those of other operands.
     """
     if share.by_hand:
         return (Tag("hand", "set by hand"),)
@@ -147,7 +148,8 @@ def tags(share: Share) -> tuple[Tag, ...]:
         found.append(Tag("unbroadcast", f"Σ {in_words(share.summed_axes)}"))
     if share.route is not None:
         won = int((share.route > 0).sum())
-        ties = round(float(share.route[share.tied].sum()))
+        beside = share.route.shape == trace.nodes[share.consumer].shape
+        ties = int(share.tied.sum()) if beside else round(float(share.route[share.tied].sum()))
         tail = f" · {fmt.counted(ties, 'tie')}" if ties else ""
         found.append(Tag("route", f"{fmt.count(won)} of {fmt.count(share.route.size)}{tail}"))
     return tuple(found)

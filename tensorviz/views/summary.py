@@ -100,7 +100,7 @@ def _step(trace: Trace, step: Step, arrived: int, values: bool) -> str:
             f"unbroadcast {way}: summed over {in_words(share.summed_axes)}, {fmt.shape(share.local.shape)} becomes {fmt.shape(share.value.shape)}"
             + _number("share", share.value, values)
         )
-    routed = "".join(f", {tag.text}" for tag in tags(share) if tag.kind in ("route", "hand"))
+    routed = "".join(f", {tag.text}" for tag in tags(trace, share) if tag.kind in ("route", "hand"))
     total = _number("running sum", share.total, values) if len(node.shares) > 1 else ""
     return f"accumulate {way}, share {arrived} of {len(node.shares)}{routed}" + _number("share", share.value, values) + total
 
