@@ -19,7 +19,9 @@ export function route(rec: Recording, share: number): Virtual {
   const least = Math.min(...parts);
   const tie = parts.length === 1 ? " entry ties, so it gets that part" : " entries tie, so they share it evenly";
   // Of what was broadcast a part is no tie, but how many of an entry's copies were chosen.
-  const copies = `${least < Math.max(...parts) ? " or more" : ""} of an entry's copies were chosen`;
+  const each = (rec.array(rec.share.local[share] ?? -1)?.size ?? 0) / weights.size;
+  const halved = parts.some((w) => Math.abs(w * each - Math.round(w * each)) > 1e-6);
+  const copies = `${least < Math.max(...parts) ? " or more" : ""} of an entry's copies were chosen${halved ? ", one that ties counted as its part" : ""}`;
   const head = h(
     "div",
     { class: "tv-title" },
