@@ -73,7 +73,10 @@ def test_of_an_operand_that_was_broadcast_some_copies_are_chosen_and_that_is_no_
 
 def test_ties_of_two_operands_are_counted_place_by_place() -> None:
     a = tv.tensor([[1.0, 5.0], [1.0, 1.0]], requires_grad=True)
-    for b, ties, said in (([[1.0, 9.0], [0.0, 0.0]], "1 tie", "1 ties and gets its part"), (np.ones((2, 2)), "3 ties", "3 tie and split theirs evenly")):
+    for b, ties, said in (
+        ([[1.0, 9.0], [0.0, 0.0]], "1 tie", "1 ties and gets its part"),
+        (np.ones((2, 2)), "3 ties", "3 tie and split theirs evenly"),
+    ):
         trace = np.minimum(a, b).sum().backward()
         (share,) = trace.node("a").shares
         assert tags(trace, share)[0].text.endswith(f" of 4 · {ties}")
