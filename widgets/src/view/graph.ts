@@ -116,6 +116,7 @@ export function graph(context: Context): GraphPane {
     stage.element.style.maxHeight = hides ? `${(picture.size.height + HEAD + SPARE) * stage.least}px` : "";
     stage.resize();
   };
+
   // ---- the row above: where the node is, and what it can be asked for ----
 
   const action = (name: string, act: () => void, title: string) =>
@@ -350,7 +351,7 @@ export function graph(context: Context): GraphPane {
     if (stage.resize()) follow(false);
     // A keyboard scrolls only what it can reach; without a number the legend would lose the focus that it has.
     attribute(meaning, "tabindex", meaning.scrollHeight > meaning.clientHeight ? "0" : "-1");
-    if (near.stage?.resize()) update();
+    near.resize();
   };
 
   settle();

@@ -43,6 +43,12 @@ export class Neighbourhood {
     this.stage?.picture.retint();
   }
 
+  /** Take over the size that the page gives; what changes size does not slide. */
+  resize(): void {
+    const { stage, context } = this;
+    if (stage?.resize()) stage.follow(sights(context, stage.picture, context.store.now.step), false);
+  }
+
   /** Show the step where all that it is about has room; `above` is the picture that it stands beside, and `size` how large that is drawn. */
   show(above: Picture, size: number, way: 1 | -1): void {
     const { step, selected, breakpoints } = this.context.store.now;
