@@ -113,6 +113,18 @@ def test_a_count_reads_the_same_on_the_timeline_and_on_the_wire(show):
     expect(stepper.locator(".tv-graph [data-badge] text", has_text="of 1,600")).to_have_text("1,499 of 1,600")
 
 
+def test_a_nan_that_is_born_backward_is_marked_once_and_not_told_as_one_of_the_forward_pass(show):
+    z = tv.tensor([0.0, 4.0], requires_grad=True, name="z")
+    with np.errstate(all="ignore"):
+        trace = (np.sqrt(z) * z).sum().backward()
+    assert [(f.kind, f.phase) for f in trace.findings()] == [("nan", "backward")]
+    flags = show(trace).locator(".tv-flag").filter(has_text="NaN")
+    expect(flags.locator("text")).to_have_text(["NaN"])
+    with np.errstate(all="ignore"):
+        trace = np.log(z - 5.0).sum().backward()
+    expect(show(trace).locator(".tv-flag").filter(has_text="NaN forward")).to_have_count(1)
+
+
 def test_a_long_pass_shows_its_scopes_and_a_click_on_one_leads_there(show):
     trace = net(30)
     stepper = show(trace)

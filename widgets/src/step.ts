@@ -8,8 +8,7 @@ export type NodeState = "idle" | "reached" | "active" | "done" | "zero";
 export type EdgeState = "idle" | "passed" | "active" | "blocked";
 export type MarkKind = "fork" | "unbroadcast" | "route" | "nan" | "inf" | "check" | "finding";
 
-/** What a mark calls a finding whose name alone would be taken for what the gradient brings. */
-const SPOKEN: Record<string, string> = { nan: "NaN forward", inf: "∞ forward" };
+const SPOKEN: Record<string, string> = { nan: "NaN", inf: "∞" };
 
 /** Something worth stopping at, found in the record. */
 export interface Mark {
@@ -179,15 +178,28 @@ export class Steps {
 
   /** One mark for each finding: where `.grad` is written for one about what it held, else where the rule of its node runs. */
   #markFindings(): void {
-    for (const { kind, node } of this.rec.header.view.findings) {
+    for (const { kind, node, phase } of this.rec.header.view.findings) {
       if (node < 0 || !this.length) continue;
       const written =
         kind === "stale-grad" ? this.rec.kinds.findIndex((k, i) => k === "leaf" && this.rec.stepNode[i] === node) : -1;
       const step = written >= 0 ? written : this.ruled(node);
-      // where the trouble is born backward there is a mark already
-      if (!this.marks.some((m) => m.step === step && m.kind === kind))
-        this.marks.push({ step, kind: "finding", node, label: SPOKEN[kind] ?? kind });
+      // Where the trouble is born backward there is a mark already, at the rule or at what it sends.
+      const born = (m: Mark) => m.kind === kind && (m.step === step || this.#sender(m.step) === node);
+      if (phase === "backward" && this.marks.some(born)) continue;
+      const said = SPOKEN[kind];
+      // The sign alone would be taken for what the gradient brings.
+      this.marks.push({
+        step,
+        kind: "finding",
+        node,
+        label: said ? said + (phase === "forward" ? " forward" : "") : kind,
+      });
     }
+  }
+
+  /** Whose rule sent what arrives at a step. */
+  #sender(k: number): number | undefined {
+    return this.rec.share.consumer[this.shareAt(k)];
   }
 
   /** The step at which a node's rule runs or its last share arrives; where it gets none, the rule that used it, else the first step. */
