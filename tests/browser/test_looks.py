@@ -89,7 +89,8 @@ def test_what_can_be_done_with_a_share_stands_in_one_line_with_its_rule(open_pag
     live = page.get_by_role("region", name="Backward pass debugger")
     node("x")(live)
     tab("Shares")(live)
-    for offers in live.locator(".tv-offers").all():
+    expect(live.locator("div.tv-offers")).to_have_count(3)
+    for offers in live.locator("div.tv-offers").all():
         assert len({round(e["y"] + e["height"]) // 6 for b in offers.get_by_role("button").all() if (e := b.bounding_box())}) == 1
     last = live.get_by_role("table", name="Ledger of ∂x").locator("tbody tr").last.bounding_box()
     panel = live.get_by_role("tabpanel").bounding_box()

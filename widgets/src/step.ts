@@ -184,8 +184,8 @@ export class Steps {
         kind === "stale-grad" ? this.rec.kinds.findIndex((k, i) => k === "leaf" && this.rec.stepNode[i] === node) : -1;
       const step = written >= 0 ? written : this.ruled(node);
       // Where the trouble is born backward there is a mark already, at the rule or at what it sends.
-      const born = (m: Mark) => m.kind === kind && (m.step === step || this.#sender(m.step) === node);
-      if (phase === "backward" && this.marks.some(born)) continue;
+      const sent = (m: Mark) => phase === "backward" && this.#sender(m.step) === node;
+      if (this.marks.some((m) => m.kind === kind && (m.step === step || sent(m)))) continue;
       const said = SPOKEN[kind];
       // The sign alone would be taken for what the gradient brings.
       this.marks.push({
