@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
-from tensorviz.arguments import flag, number, one_of, written
+from tensorviz.arguments import flag, number, one_of
 from tensorviz.trace import Trace
 from tensorviz.views import format as fmt
 from tensorviz.views import text
 from tensorviz.views.boxes import Station
 from tensorviz.views.curves import number as n
+from tensorviz.views.exported import Markup, exported
 from tensorviz.views.layout import DIRECTIONS, ENGINES
 from tensorviz.views.legend import legend as make_legend
 from tensorviz.views.legend import plain_notes
@@ -120,9 +121,7 @@ def to_animated_svg(
         markup = film.document(paint, title, scale, legend, note)
         if len(markup.encode()) <= MOST_BYTES:
             break
-    if path is not None:
-        written("to_animated_svg", path, markup)
-    return markup
+    return exported("to_animated_svg", path, Markup(markup))
 
 
 def _light(trace: Trace, most: int) -> tuple[Scene, list[Parts]]:

@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterator, Sequence
 from os import PathLike
 from typing import Any
 
-from tensorviz.arguments import one_of, written
+from tensorviz.arguments import one_of
 from tensorviz.trace import Share, Trace, TraceNode
 from tensorviz.views import format as fmt
+from tensorviz.views.exported import Dot, exported
 from tensorviz.views.labels import norm_mark
 from tensorviz.views.layout import DIRECTIONS
 from tensorviz.views.options import check_values, refuse_unknown
@@ -66,9 +67,7 @@ def to_dot(
     if left := len(trace.nodes) - len(nodes):
         boxes.append(("more", [f"… {fmt.counted(left, 'more node')} not drawn"], {"shape": "plaintext", "fontcolor": tokens["ink2"]}))
     text = _written(graph, boxes, list(_edges(trace, nodes, shown, now, tokens)))
-    if path is not None:
-        written("to_dot", path, text)
-    return text
+    return exported("to_dot", path, Dot(text))
 
 
 def source(trace: Trace, **options: Any) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
-from tensorviz.arguments import written
 from tensorviz.errors import MissingExtraError
 from tensorviz.trace import Trace
+from tensorviz.views.exported import Document, Image, exported
 from tensorviz.views.options import check_values
 from tensorviz.views.svg import to_svg
 
@@ -19,18 +19,12 @@ def to_png(trace: Trace, path: str | PathLike[str] | None = None, *, step: int |
     """The picture as PNG bytes, ``scale`` pixels per unit; other options are those of ``to_svg``."""
     markup = to_svg(trace, step=step, **options)
     check_values("to_png", scale)
-    data: bytes = _renderer("to_png").svg_to_png(markup, scale=scale)
-    if path is not None:
-        written("to_png", path, data)
-    return data
+    return exported("to_png", path, Image(_renderer("to_png").svg_to_png(markup, scale=scale)))
 
 
 def to_pdf(trace: Trace, path: str | PathLike[str] | None = None, *, step: int | None = None, scale: float = 1.0, **options: Any) -> bytes:
     """The picture as PDF bytes (vectors, one page); options are those of ``to_svg``."""
-    data: bytes = _renderer("to_pdf").svg_to_pdf(to_svg(trace, step=step, scale=scale, **options))
-    if path is not None:
-        written("to_pdf", path, data)
-    return data
+    return exported("to_pdf", path, Document(_renderer("to_pdf").svg_to_pdf(to_svg(trace, step=step, scale=scale, **options))))
 
 
 def _renderer(function: str) -> Any:

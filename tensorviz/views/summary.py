@@ -12,6 +12,7 @@ from tensorviz.axes import in_words
 from tensorviz.trace import Array, Step, Trace, TraceNode
 from tensorviz.views import format as fmt
 from tensorviz.views.captions import title
+from tensorviz.views.exported import Told
 from tensorviz.views.parts import tags
 from tensorviz.views.text import cut
 
@@ -57,7 +58,7 @@ def summary(trace: Trace, *, values: bool = True, most: int | None = MOST_ROWS) 
             rows.append(f"  {k:>{wide}}  {_step(trace, step, arrived.get(step.node, 0), values)}")
         elif k == skipped.start:
             rows.append(f"  {'':>{wide}}  … {fmt.counted(len(skipped), 'more step')}")
-    return "\n".join(rows) + "\n"
+    return Told("\n".join(rows) + "\n")
 
 
 def _middle(count: int, most: int | None) -> range:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
-from tensorviz.arguments import flag, one_of, written
+from tensorviz.arguments import flag, one_of
 from tensorviz.errors import OptionError
 from tensorviz.trace import Trace
 from tensorviz.views import text
 from tensorviz.views.curves import number as n
+from tensorviz.views.exported import Markup, exported
 from tensorviz.views.film import check_film, film
 from tensorviz.views.layout import DIRECTIONS, ENGINES
 from tensorviz.views.legend import legend as make_legend
@@ -118,9 +119,7 @@ def to_svg(
         paint = Still(tokens)
         picture = compose(trace, paint, scale_of(trace), step=step, direction=direction, engine=engine, most=max_nodes, timeout=timeout)
         markup = _document(trace, picture, Pen(paint, picture.scale), step, title, scale, legend)
-    if path is not None:
-        written("to_svg", path, markup)
-    return markup
+    return exported("to_svg", path, Markup(markup))
 
 
 def _document(trace: Trace, picture: Picture, pen: Pen, step: int | None, title: str | None, scale: float, legend: bool) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from tensorviz.arguments import written
 from tensorviz.trace import Trace
+from tensorviz.views.exported import Page, exported
 from tensorviz.views.options import check_values, refuse_unknown
 from tensorviz.widgets import payload as data
 from tensorviz.widgets import state
@@ -40,6 +40,4 @@ def to_html(
         heading=heading,
         fallback=f"<noscript>{static_list(trace)}</noscript>",
     )
-    if path is not None:
-        written("to_html", path, page)
-    return page
+    return exported("to_html", path, Page(page))

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from operator import index
 from typing import Any
 
-from tensorviz.arguments import shown, written
+from tensorviz.arguments import shown
 from tensorviz.errors import OptionError, OptionTypeError, RecordError
 from tensorviz.trace import Step, Trace
+from tensorviz.views.exported import Page, exported
 from tensorviz.views.text import xml
 from tensorviz.widgets import state
 from tensorviz.widgets.output import document, framed, static_list
@@ -48,9 +49,7 @@ class Pair:
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """One HTML file in which both step together, with no kernel and no network; also written to ``path`` if given."""
         page = self._page("page", f"<noscript>{self._list()}</noscript>")
-        if path is not None:
-            written("to_html", path, page)
-        return page
+        return exported("to_html", path, Page(page))
 
     def show(self) -> Pair:
         """Itself, for a last line of a cell that reads well."""

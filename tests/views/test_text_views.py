@@ -291,3 +291,51 @@ def test_text_of_a_hundred_thousand_nodes_is_bounded() -> None:
     trace = long_chain(100_000)
     assert len(trace.summary()) < 3_000_000
     assert len(trace.to_dot()) < 2_500_000
+
+
+# ---- what an export shows of itself --------------------------------------------------------------------------------
+
+
+def displayed(value: object) -> dict[str, object]:
+    """What IPython makes of the last value of a cell."""
+    formatter = pytest.importorskip("IPython.core.formatters").DisplayFormatter()
+    found: dict[str, object] = formatter.format(value)[0]
+    return found
+
+
+@pytest.mark.parametrize("name", ["to_svg", "to_animated_svg"])
+def test_a_saved_picture_shows_itself_as_the_last_value_of_a_cell(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "pass.svg"
+    given = getattr(circuits.broadcast(), name)(path)
+    assert isinstance(given, str)
+    assert path.read_text("utf-8") == given
+    assert displayed(given) == {"image/svg+xml": given, "text/plain": f"<SVG picture of {len(given):,} characters, written to {path}>"}
+
+
+def test_a_page_says_in_a_line_what_it_is_and_where(tmp_path: Path) -> None:
+    trace, path = circuits.broadcast(), tmp_path / "pass.html"
+    for save in (trace.to_html, trace.beside(trace).to_html):
+        page = save(path)
+        assert page == path.read_text("utf-8")
+        assert displayed(page) == {"text/plain": f"<HTML page of {len(page):,} characters, written to {path}>"}
+
+
+def test_dot_text_says_in_a_line_what_it_is() -> None:
+    text = circuits.broadcast().to_dot()
+    assert displayed(text) == {"text/plain": f"<DOT text of {len(text):,} characters>"}
+    assert repr(text[:7]) == "'digraph'"  # a part of it is an ordinary string
+
+
+def test_an_image_shows_itself_and_a_pdf_says_what_it_is(tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    trace, path = circuits.broadcast(), tmp_path / "pass.png"
+    image, document = trace.to_png(path), trace.to_pdf()
+    assert image == path.read_bytes()
+    assert displayed(image)["text/plain"] == f"<PNG image of {len(image):,} bytes, written to {path}>"
+    assert displayed(image)["image/png"]
+    assert displayed(document) == {"text/plain": f"<PDF document of {len(document):,} bytes>"}
+
+
+def test_a_summary_shows_its_lines() -> None:
+    told = circuits.broadcast().summary()
+    assert displayed(told) == {"text/plain": told.rstrip("\n")}
