@@ -435,6 +435,22 @@ class Trace:
 
         return summary(self, **options)
 
+    def explain(self, key: Any) -> str:
+        """Why one gradient is what it is, as text: each share that arrived at the node, its rule in your names and with numbers, what was summed.
+
+        ``key``: a Tensor, a name or an id, as :meth:`node` takes it. As the last value of a cell it shows its lines.
+
+        >>> import numpy as np, tensorviz as tv
+        >>> X = tv.tensor(np.ones((2, 3)), requires_grad=True, name="X")
+        >>> b = tv.tensor([1.0, 2.0, 3.0], requires_grad=True, name="b")
+        >>> told = ((X + b) ** 2).sum().backward().explain(b)
+        >>> [line.strip() for line in told.splitlines() if "b[0] =" in line]
+        ['∂b[0] = 4 + 4 = 8']
+        """
+        from tensorviz.views.explained import explain
+
+        return explain(self, key)
+
     def to_svg(self, path: str | PathLike[str] | None = None, *, step: int | None = None, **options: Any) -> str:
         """The picture as SVG text; also written to ``path`` if given."""
         from tensorviz.views.svg import to_svg

@@ -175,7 +175,7 @@ class Captions:
             return f"{{node}} receives its only share{', {value},' if value else ''}{hand} from {{sender}}{f', with {holds},' if holds else ','} so ∂{{symbol}} is complete{': {total}' if total else ''}."
         used = _COUNTS[count] if count < len(_COUNTS) else f"{fmt.count(count)} times"
         arrived = self._arrived[k]
-        which = _ORDINALS[arrived - 1] if arrived <= len(_ORDINALS) else "number {arrived}"
+        which = f"the {_ORDINALS[arrived - 1]}" if arrived <= len(_ORDINALS) else "number {arrived}"
         holds = _holds(share.total)
         makes = (
             " makes ∂{symbol} = {total}"
@@ -185,9 +185,7 @@ class Captions:
             else f" brings ‖∂{{symbol}}‖ to {fmt.number(fmt.norm(share.total))}"
         )
         hand = "set by hand in place of that " if share.by_hand else ""
-        given = (
-            f"the {which}, {{value}}{',' if hand else ''} {hand}from {{sender}}," if share.value.size == 1 else f"the {which}, {hand}from {{sender}},"
-        )
+        given = f"{which}, {{value}}{',' if hand else ''} {hand}from {{sender}}," if share.value.size == 1 else f"{which}, {hand}from {{sender}},"
         return f"{{node}} is used {used}, so its shares add: {given}{makes}{'.' if arrived < count else '; all are in.'}"
 
 
