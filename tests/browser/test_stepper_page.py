@@ -311,6 +311,25 @@ def test_a_warning_at_the_end_of_the_tabs_is_seen_whole_however_long_the_counts(
         assert over <= 0, count
 
 
+@pytest.mark.parametrize("width", [320, 400, 440, 880])
+def test_no_tab_covers_another_however_narrow_the_row(show, width):
+    x = tv.tensor(np.array([0.0, 4.0]), requires_grad=True, name="x")
+    with np.errstate(all="ignore"):
+        stepper = show((np.sqrt(x) * x).sum().backward(), width=width)
+    expect(stepper.get_by_role("tab", name="Findings")).to_have_attribute("data-level", "err")
+    for count in ("2/2", "12/12", "1234/1234"):
+        stepper.get_by_role("tab", name="Shares").locator(".tv-count").evaluate("(e, count) => { e.dataset.count = count; }", count)
+        hidden = stepper.get_by_role("tablist", name="Inspector").evaluate(
+            """e => [...e.children].filter(tab => {
+                const r = tab.getBoundingClientRect(), name = document.createRange();
+                name.selectNodeContents(tab.firstChild);
+                const ends = [name.getBoundingClientRect(), ...(tab.dataset.level ? [tab.lastChild.getBoundingClientRect()] : [])];
+                return ends.some(end => end.right > r.right || end.bottom > r.bottom || document.elementFromPoint(end.right - 1, end.top + 8)?.closest("button") !== tab);
+            }).map(tab => tab.textContent)"""
+        )
+        assert hidden == [], count
+
+
 PLACES = """e => [...e.querySelectorAll('.tv-bar, .tv-timeline, .tv-caption, .tv-graph-pane, .tv-source, .tv-inspector')].map(p => {
   const r = p.getBoundingClientRect(); return [p.className, r.x, r.y, r.width, r.height].join(' '); })"""
 

@@ -48,7 +48,7 @@ export function inspector(context: Context): Pane {
         onmousedown: (event: MouseEvent) => event.button === 0 && open(name),
         onclick: () => tab !== name && open(name),
       },
-      name,
+      name.replace(" ", "\xa0"), // its words stay together, its count need not
       " ",
       extra,
     );
