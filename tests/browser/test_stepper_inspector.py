@@ -65,6 +65,27 @@ def test_tabs_and_ledger_have_room(show, width):
     assert right["x"] + right["width"] <= stepper.get_by_role("tabpanel").evaluate("e => e.getBoundingClientRect().right")
 
 
+@pytest.mark.parametrize("width", [1280, 900])
+def test_the_ledger_breaks_no_word_of_where_a_share_is_from(show, width):
+    h = tv.tensor(0.7, requires_grad=True, name="h")
+    a_name_with_many_parts = np.exp(h)
+    trace = (np.tanh(h) * 0.5 + a_name_with_many_parts * np.maximum(h, 0)).backward()
+    stepper = show(trace, width=width, step=max(k for k, s in enumerate(trace.steps) if s.kind == "accumulate"))
+    ledger = stepper.get_by_role("table", name="Ledger of ∂h")
+    fits(ledger.locator(".."))
+    lines = ledger.locator("code").evaluate_all(
+        """all => all.map(code => {
+            const lines = new Map(), range = document.createRange();
+            for (const piece of code.childNodes) {
+                range.selectNodeContents(piece);
+                for (const r of range.getClientRects()) if (r.width) lines.set(r.top, (lines.get(r.top) ?? "") + piece.data);
+            }
+            return [...lines.values()];
+        })"""
+    )
+    assert sorted(lines) == [["a_name_with_", "many_parts"], ["maximum"], ["np.tanh(h)"]]
+
+
 def test_infinities_of_both_signs_that_are_born_are_not_told_as_one_sign(show):
     with np.errstate(all="ignore"):
         trace = (np.array([1.0, -1.0]) / tv.tensor(np.zeros(2), requires_grad=True)).sum().backward()

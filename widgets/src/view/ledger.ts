@@ -9,10 +9,10 @@ import { edit, entries, keyOf } from "./entries";
 import { look } from "./entry";
 import { ruleOf, wrapped } from "./formula";
 
-const WIDTH = 84;
+const WIDTH = 64;
 const ALONE = 24; // letters of a row of numbers where no running sum stands beside it
 const STAIRS = 24; // shares up to which the running sum is also drawn: of more, none would be seen
-const SHORT = 24; // letters of a rule that stands beside a share and a running sum
+const SHORT = 26; // letters of a rule and of where it is from that stand beside a share and a running sum, 8 fewer beside the drawing
 const FEW = 6; // rows beside other things: of a node that is used more often, those around the step are shown
 
 /** At most `most` rows, those around the step. */
@@ -60,6 +60,11 @@ export function ledger(context: Context, id: number, most = FEW): Virtual {
   const from = list.length <= most ? 0 : Math.max(0, Math.min(list.length - most, arrived - Math.ceil(most / 2)));
   const to = Math.min(list.length, from + most);
   const summing = list.length > 1; // one share is its own sum
+  const wide = Math.min(
+    16,
+    list.slice(from, to).reduce((most, share) => Math.max(most, sender(rec, share).length), 0),
+  );
+  const short = SHORT - (drawn ? 8 : 0) - wide;
   const columns = 4 + Number(summing) + Number(drawn);
   const more = (count: number, where: string) =>
     count > 0 && h("tr", {}, h("td", { colspan: columns, class: "tv-dim" }, `… ${count} ${where}`));
@@ -80,12 +85,12 @@ export function ledger(context: Context, id: number, most = FEW): Virtual {
     const rule = ruleOf(rec, share);
     // A long rule has a line of its own: beside the numbers it would stand in a narrow column.
     const offered = most > FEW || now ? buttons(context, id, share) : [];
-    const long = letters(rule) > (summing ? SHORT : 2 * SHORT) || (summing && offered.length > 0);
+    const long = letters(rule) > (summing ? short : short + SHORT) || (summing && offered.length > 0);
     const row = h(
       "tr",
       { "data-when": when, "aria-current": now ? "step" : null, class: long ? "tv-open" : null },
       h("td", {}, String(i + 1)),
-      h("td", { class: "tv-from" }, h("code", {}, shortTitle(rec, consumer, 12)), h("small", {}, `slot ${slot}`)),
+      h("td", { class: "tv-from" }, h("code", {}, ...broken(sender(rec, share))), h("small", {}, `slot ${slot}`)),
       h(
         "td",
         {},
@@ -106,7 +111,10 @@ export function ledger(context: Context, id: number, most = FEW): Virtual {
     const rest = h("td", { colspan: columns - 1 }, below);
     return [row, h("tr", { "data-when": when }, h("td", {}), rest)];
   });
-  const head = ["#", "from", "rule"].map((w) => h("th", { scope: "col" }, w));
+  // Names have their room, of 8 px a letter and the gap, before the others have more than they must.
+  const head = ["#", "from", "rule"].map((w, i) =>
+    h("th", { scope: "col", style: i === 1 && `width:${8 * wide + 8}px` }, w),
+  );
   const table = h(
     "table",
     { class: "tv-ledger", "aria-label": `Ledger of ∂${name}` },
@@ -148,7 +156,7 @@ export function ledger(context: Context, id: number, most = FEW): Virtual {
 /** To zero and back, and a way to the entries of a share. */
 function buttons(context: Context, id: number, share: number): Child[] {
   const { rec, session } = context;
-  const name = shortTitle(rec, rec.share.consumer[share] ?? -1, 12);
+  const name = sender(rec, share);
   const open = (event: Event) => {
     const root = (event.currentTarget as Element).closest(".tensorviz");
     const pick = { node: id, what: share, position: 0 };
@@ -176,6 +184,11 @@ function entriesOf(context: Context, id: number, list: readonly number[]): Virtu
   const label = `share from ${shortTitle(rec, rec.share.consumer[what] ?? -1, 16)}`;
   return view && h("section", { key: `share ${what}` }, entries(context, id, what, view, label, look(context, id)));
 }
+
+const sender = (rec: Context["rec"], share: number) => shortTitle(rec, rec.share.consumer[share] ?? -1, 12);
+
+/** A name, or a piece of code, that breaks where one would break it. */
+const broken = (name: string): Child[] => name.split(/(?<=[._/(,[])/).flatMap((piece) => [piece, h("wbr")]);
 
 /** How long a text is. */
 function letters(words: readonly Child[]): number {
