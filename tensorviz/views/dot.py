@@ -113,7 +113,7 @@ def _lines(node: TraceNode, now: State) -> list[str]:
 def _short(array: Any, *, gradient: bool) -> str:
     if 0 < array.size <= _SPELLED:
         return ("∂ " if gradient else "") + spelled(array)
-    return norm_mark(gradient) + fmt.stats(array)
+    return norm_mark(gradient, array) + fmt.stats(array)
 
 
 def _edges(

@@ -27,11 +27,11 @@ def number(value: Any, digits: int = DIGITS) -> str:
 
     Exact zero is ``0``. Below 1e-4 and from 1e5 on, an exponent.
 
-    >>> number(0.1 + 0.2), number(-2.0), number(123456.0), number(float("nan")), number(0.0)
-    ('0.3', '−2', '1.235e5', 'NaN', '0')
+    >>> number(0.1 + 0.2), number(-2.0), number(123456.0), number(float("nan")), number(0.0), number(True)
+    ('0.3', '−2', '1.235e5', 'NaN', '0', 'True')
     """
     if isinstance(value, (bool, np.bool_)):
-        return "1" if value else "0"
+        return str(bool(value))
     x = float(value)
     if math.isnan(x):
         return "NaN"
@@ -66,9 +66,11 @@ def cells(values: npt.ArrayLike) -> list[str]:
 
     Where one count of decimals would cost an entry its digits, or an entry needs an exponent, each is printed by itself.
 
-    >>> cells([1.0, 2.5, 0.0])
-    ['1.0', '2.5', '0\xa0\xa0']
+    >>> cells([1.0, 2.5, 0.0]), cells([True, False])
+    (['1.0', '2.5', '0\xa0\xa0'], ['T', 'F'])
     """
+    if np.asarray(values).dtype.kind == "b":
+        return ["T" if v else "F" for v in np.asarray(values).ravel()]
     flat = [v.item() for v in np.asarray(values).ravel()]
     alone = [number(v) for v in flat]
     ordinary = [(v, text) for v, text in zip(flat, alone, strict=True) if math.isfinite(v) and v != 0]
@@ -162,14 +164,16 @@ def specials(values: npt.ArrayLike) -> str:
 
 
 def stats(values: npt.ArrayLike) -> str:
-    """What stands for an array that is too large to be spelled out: its norm, and its NaN and infinities in words.
+    """What stands for an array that is too large to be spelled out: its norm, and its NaN and infinities in words; of truth values how many are true.
 
-    >>> stats([3.0, 4.0]), stats([3.0, 4.0, float("nan")]), stats([])
-    ('5', '5 · 1 NaN', 'empty')
+    >>> stats([3.0, 4.0]), stats([3.0, 4.0, float("nan")]), stats([]), stats([True, False])
+    ('5', '5 · 1 NaN', 'empty', '1 of 2 true')
     """
     flat = np.asarray(values)
     if not flat.size:
         return "empty"
+    if flat.dtype.kind == "b":
+        return f"{count(int(flat.sum()))} of {count(flat.size)} true"
     strange = specials(flat)
     if strange and not np.isfinite(flat).any():
         return strange

@@ -422,5 +422,5 @@ def _bare(piece: Piece) -> Piece:
 
 
 def _number(value: float, kind: Kind = "gradient", raised: bool = False) -> Piece:
-    word = fmt.number(value)
+    word = fmt.number(float(value))  # a truth value counts as 1 or 0 in a formula
     return Piece(f"({word})" if word.startswith(fmt.MINUS) else word, kind, raised)

@@ -82,15 +82,16 @@ def label(arrays: Sequence[Array], gradient: bool) -> Label:
         words = [WIDEST] if len(arrays) > MANY else [fmt.number(array.reshape(-1)[0]) for array in arrays]
         lead = "∂ " if gradient else ""
         return Label(form, gradient, 1, 1, 0.0, max(text.width(lead + word, SIZE) for word in words), 18.0, "")
-    words = [norm_mark(gradient) + fmt.stats(array) for array in arrays]
+    words = [norm_mark(gradient, array) + fmt.stats(array) for array in arrays]
     wide = max(text.width(word, SIZE) for word in words)
     if gradient:
         return Label(form, gradient, 0, 0, 0.0, wide, 18.0, "")
     return Label(form, gradient, 0, 0, 0.0, max(wide, text.width(dims, SMALL)), 18.0 + LINE, dims)
 
 
-def norm_mark(gradient: bool) -> str:
-    return "‖∂‖ " if gradient else "‖·‖ "
+def norm_mark(gradient: bool, array: Array) -> str:
+    """What stands before the statistics of an array: truth values have no norm."""
+    return "" if array.dtype.kind == "b" else "‖∂‖ " if gradient else "‖·‖ "
 
 
 def shown(array: Array) -> list[str]:

@@ -66,7 +66,7 @@ class Pen:
         words = lab.shown(array)
         if label.form == "cells":
             return self._table(label, array, words, at, kind, marked)
-        lead = ("∂ " if kind == "gradient" else "") if label.form == "number" else lab.norm_mark(kind == "gradient")
+        lead = ("∂ " if kind == "gradient" else "") if label.form == "number" else lab.norm_mark(kind == "gradient", array)
         special = self._special(array, words[0]) if label.form == "number" else "nan" if "NaN" in words[0] or "∞" in words[0] else ""
         y = at.y + 14
         out = []
@@ -82,7 +82,7 @@ class Pen:
         return "".join(out)
 
     def _special(self, array: Array, word: str) -> str:
-        return "nan" if word == "NaN" else "inf" if "∞" in word else "zero" if word.strip("\xa0") == "0" else ""
+        return "nan" if word == "NaN" else "inf" if "∞" in word else "zero" if word.strip("\xa0") in ("0", "F", "False") else ""
 
     def _table(self, label: Label, array: Array, words: Sequence[str], at: Point, kind: Kind, marked: bool) -> str:
         out = []
@@ -92,13 +92,16 @@ class Pen:
             top += LINE
         if kind == "gradient" and marked:
             out.append(self.text(at.x - 6, top + label.rows * CELL_HEIGHT / 2 + 5, "∂", "mark-gradient", SIZE, "end"))
+        truth = array.dtype.kind == "b"
         values = [float(v) for v in array.ravel()]
         for i, (x, word) in enumerate(zip(values, words, strict=True)):
             left, upper = at.x + i % label.cols * label.cell, top + i // label.cols * CELL_HEIGHT
-            out.append(f'<rect x="{n(left)}" y="{n(upper)}" width="{n(label.cell)}" height="{n(CELL_HEIGHT)}" {self._cell(kind, x)}/>')
+            out.append(
+                f'<rect x="{n(left)}" y="{n(upper)}" width="{n(label.cell)}" height="{n(CELL_HEIGHT)}" {self._truth(x) if truth else self._cell(kind, x)}/>'
+            )
             if not self.paint.live and not math.isfinite(x):
                 out.append(self._strange(x, left, upper, label.cell))
-            elif not self.paint.live and abs(x) > self.scale.most(kind):
+            elif not (self.paint.live or truth) and abs(x) > self.scale.most(kind):
                 # More than the scale's end: the colour says no more, so a corner does.
                 out.append(self.path(f"M{n(left + label.cell - 8)},{n(upper)}h8v8z", "tip"))
             out.append(self.text(left + label.cell - 6, upper + 17.5, word, f"cellnum-{kind}", SIZE, "end", special=self._special(array, word)))
@@ -114,6 +117,12 @@ class Pen:
         share = self.scale.tint(kind, x)
         hue = f"{kind[0]}{'pos' if x >= 0 else 'neg'}"
         return f'class="tv-cell tv-{hue}" style="--tv-tint:{100 * share:.0f}%"'
+
+    def _truth(self, x: float) -> str:
+        """The cell of a truth value, which is no number of the scale: grey, or empty."""
+        if isinstance(self.paint, Still):
+            return f'fill="{self.paint.tokens["hair" if x else "cell0"]}" {self.paint.attributes("cell")}'
+        return f'class="tv-cell{" tv-true" if x else ""}"'
 
     def swatch(self, kind: Kind, x: float) -> str:
         """The look of a cell of ``x`` in a legend."""

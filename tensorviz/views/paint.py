@@ -182,6 +182,7 @@ def stylesheet(scope: str = ".tv-graph") -> str:
     for hue in ("vpos", "vneg", "gpos", "gneg"):
         rule(f".tv-cell.tv-{hue}", {"--tv-hue": f"@{hue}"})
     rule(".tv-cell.tv-nan", {"fill": "@errbg"})
+    rule(".tv-cell.tv-true", {"fill": "@hair"})
     hidden = [
         '.tv-node:not([data-state="active"]) .tv-halo', '.tv-node:not([data-state="zero"]) :is(.tv-hatch, .tv-ground)',
         '.tv-edge:not([data-state="active"]) .tv-band', '.tv-edge:not([data-state="blocked"]) > .tv-block',

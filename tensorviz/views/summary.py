@@ -13,6 +13,7 @@ from tensorviz.trace import Array, Step, Trace, TraceNode
 from tensorviz.views import format as fmt
 from tensorviz.views.captions import title
 from tensorviz.views.exported import Told
+from tensorviz.views.labels import norm_mark
 from tensorviz.views.parts import tags
 from tensorviz.views.text import cut
 
@@ -118,7 +119,7 @@ def spelled(array: Array) -> str:
     """
     array = np.asarray(array)
     if array.size > MOST_ENTRIES or not array.size:
-        return f"{fmt.shape(array.shape)} ‖·‖ {fmt.stats(array)}" if array.size else f"{fmt.shape(array.shape)} empty"
+        return f"{fmt.shape(array.shape)} {norm_mark(False, array)}{fmt.stats(array)}" if array.size else f"{fmt.shape(array.shape)} empty"
     return _nested(array)
 
 

@@ -109,6 +109,21 @@ def test_a_nan_is_pointed_at_from_the_first_step(show):
     expect(show(matrices()).get_by_role("tab", name="Findings")).not_to_have_attribute("data-level", "err")
 
 
+def test_truth_values_are_letters_and_are_read_aloud_as_words(show):
+    x = tv.tensor([3.0, -1.0], requires_grad=True, name="x")
+    mask = x > 0
+    trace = np.where(mask, x, x * mask).sum().backward()
+    stepper = show(trace)
+    stepper.get_by_role("searchbox", name="Find node").fill("mask")
+    stepper.get_by_role("searchbox", name="Find node").press("Enter")
+    cells = stepper.get_by_role("tabpanel").get_by_role("gridcell")
+    expect(cells).to_have_text(["T", "F"])
+    expect(cells.first).to_have_accessible_name("mask[0] is True")
+    grey, plain = (cells.nth(i).evaluate("e => getComputedStyle(e).backgroundColor") for i in (0, 1))
+    assert grey != plain
+    expect(stepper.locator(".tv-cell.tv-true")).to_have_count(1)
+
+
 def test_the_tabs_are_walked_with_the_arrows(show):
     stepper = show(matrices())
     stepper.get_by_role("tab", name="Node", exact=True).focus()

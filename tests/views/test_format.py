@@ -17,7 +17,7 @@ from tensorviz.views import format as fmt
     [
         (0.0, "0"), (-0.0, "0"), (3.0, "3"), (-4.0, "−4"), (100.5, "100.5"), (0.1 + 0.2, "0.3"), (1 / 3, "0.3333"), (16.81, "16.81"),
         (6.554e-5, "6.554e−5"), (1e-4, "0.0001"), (9.99996e-5, "0.0001"), (1e5, "1e5"), (99999.5, "1e5"), (12345.6, "12346"), (-1.23456e10, "−1.235e10"),
-        (math.nan, "NaN"), (math.inf, "+∞"), (-math.inf, "−∞"), (2.0625, "2.063"), (True, "1"), (np.float32(0.1), "0.1"), (np.int64(7), "7"),
+        (math.nan, "NaN"), (math.inf, "+∞"), (-math.inf, "−∞"), (2.0625, "2.063"), (True, "True"), (np.False_, "False"), (np.float32(0.1), "0.1"), (np.int64(7), "7"),
     ],
 )  # fmt: skip
 def test_a_number_has_at_most_four_digits_and_a_true_minus(x: float, text: str) -> None:
@@ -51,9 +51,9 @@ def test_strange_entries_are_spelled_and_do_not_decide_the_decimals() -> None:
     assert fmt.cells([math.nan, 1.25, math.inf, -math.inf]) == ["NaN", "1.25", "+∞", "−∞"]
 
 
-def test_integers_and_truth_values_have_no_decimals() -> None:
+def test_integers_have_no_decimals_and_truth_values_are_letters() -> None:
     assert fmt.cells(np.array([1, 20])) == ["1", "20"]
-    assert fmt.cells(np.array([True, False])) == ["1", "0"]
+    assert fmt.cells(np.array([[True], [False]])) == ["T", "F"]
 
 
 def test_statistics_give_the_norm_and_the_strange_entries_in_words() -> None:
@@ -61,6 +61,7 @@ def test_statistics_give_the_norm_and_the_strange_entries_in_words() -> None:
     assert fmt.stats([3.0, 4.0, math.nan, math.inf]) == "5 · 1 NaN · 1 +∞"
     assert fmt.stats([math.nan, math.nan]) == "2 NaN"
     assert fmt.stats(np.zeros((0, 3))) == "empty"
+    assert fmt.stats(np.arange(2000) < 1500) == "1,500 of 2,000 true"
 
 
 def test_the_norm_neither_overflows_nor_underflows() -> None:

@@ -120,6 +120,17 @@ def test_nan_and_infinities_are_words_in_tables_numbers_and_statistics() -> None
     assert any("2 NaN" in text for text in found)
 
 
+def test_truth_values_are_letters_on_grey_and_no_numbers_of_the_scale() -> None:
+    x = tv.tensor([3.0, -1.0], requires_grad=True, name="x")
+    trace = np.where(x > 0, x, -x).sum().backward()
+    svg = to_svg(trace)
+    assert re.findall(r">([TF])</text>", svg) == ["T", "F"]
+    grey = PALETTES["light"]["hair"]
+    assert len(re.findall(f'<rect [^>]*fill="{grey}"', svg)) == 1
+    assert skeleton(trace).count('class="tv-cell tv-true"') == 1
+    assert ">True<" in to_svg(np.where(x.sum() > 0, x, -x).sum().backward())
+
+
 def test_kinds_of_nodes_differ_in_shape_and_in_class() -> None:
     t = circuits.Tape()
     x, w = t.leaf(2.0, "x"), t.leaf(3.0, "w", "parameter")

@@ -1,6 +1,13 @@
 /** Numbers as the whole of tensorviz prints them; the twin of `views/format.py`, held to it by golden files. */
 import type { ArrayView, Numbers } from "./wire";
 
+/** Truth values, by which a reader of an array knows them. */
+export class Bools extends Uint8Array {}
+export const TRUTH = "|b1";
+
+/** What stands before the statistics of an array: truth values have no norm. */
+export const lead = (array: ArrayView, mark = "·") => (array.dtype === TRUTH ? "" : `‖${mark}‖ `);
+
 export const MINUS = "\u2212";
 
 /** One number with at most `digits` significant digits, trailing zeros off. */
@@ -21,9 +28,16 @@ function trimmed(text: string): string {
   return text.includes(".") ? text.replace(/0+$/, "").replace(/\.$/, "") : text;
 }
 
+/** One entry of an array. */
+export function one(data: Numbers | null | undefined, at = 0, digits?: number): string {
+  const value = Number(data?.[at] ?? NaN);
+  return data instanceof Bools ? (value ? "True" : "False") : number(value, digits);
+}
+
 /** The entries of one array with one count of decimals, so that right-aligned points stand in line. */
 export function cells(values: Numbers | readonly number[]): string[] {
   const flat = Array.from(values);
+  if (values instanceof Bools) return flat.map((v) => (v ? "T" : "F"));
   const alone = flat.map((v) => number(v));
   const ordinary = flat.map((v, i) => [v, alone[i] ?? ""] as const).filter(([v]) => Number.isFinite(v) && v !== 0);
   if (ordinary.some(([, t]) => t.includes("e"))) return alone;
@@ -53,7 +67,8 @@ function starved(alone: string, shared: string): boolean {
 /** What stands for an array that is too large to be spelled out: its norm, and its NaN and infinities in words. */
 export function stats(array: ArrayView): string {
   if (!array.size) return "empty";
-  const { norm, nan, posinf, neginf } = array.stats;
+  const { norm, nan, posinf, neginf, zeros } = array.stats;
+  if (array.dtype === TRUTH) return `${count(array.size - zeros)} of ${count(array.size)} true`;
   const strange = [
     [nan, "NaN"],
     [posinf, "+∞"],

@@ -1,6 +1,6 @@
 /** What has happened after step k: the twin of `views/state.py`, precomputed so that a look-up costs nothing. Knows no DOM. */
 import { checkOf, type Row } from "./check";
-import { axes, count } from "./format";
+import { axes, Bools, count, one } from "./format";
 import type { Granularity } from "./state";
 import type { ArrayView, NodeEntry, Recording } from "./wire";
 
@@ -411,6 +411,7 @@ export function shortTitle(rec: Recording, id: number, longest = 14): string {
   if (!entry) return "?";
   if (entry.name) return entry.name;
   const value = entry.kind === "constant" ? rec.array(entry.value) : null;
+  if (value?.data instanceof Bools) return one(value.data);
   if (value?.data && value.size === 1) return String(+(value.data[0] ?? NaN).toPrecision(4)).replace("-", "\u2212");
   const expression = entry.kind === "op" ? expressionOf(rec, entry) : "";
   return expression && expression.length <= longest ? expression : entry.op;

@@ -1,5 +1,5 @@
 /** The sentences of the steps: templates with what each step's row says put in, as `views/captions.py` fills them. Knows no DOM. */
-import { count, number } from "./format";
+import { count, one } from "./format";
 import type { Recording } from "./wire";
 
 const FIELD = /\{\{|\{(\w+)\}/g;
@@ -45,7 +45,7 @@ function title(rec: Recording, node: number): string {
 }
 
 function single(rec: Recording, index = -1): string {
-  return number(rec.array(index)?.data?.[0] ?? NaN);
+  return one(rec.array(index)?.data);
 }
 
 /** Characters of the longest sentence; of a long pass about as many. */

@@ -1,4 +1,5 @@
 /** Bytes of the container to a record that can be looked at. Knows no DOM. */
+import { Bools } from "./format";
 import { nodesOf, type NodeEntry } from "./nodes";
 import { SCHEMA_VERSION, STEP_KINDS, type ColumnEntry, type PayloadHeader, type StepKind } from "./trace";
 
@@ -250,6 +251,7 @@ function numbers(dtype: string, body: ArrayBuffer, at: number, size: number): Nu
     case "|i1":
       return new Int8Array(body, at, size);
     case "|b1":
+      return new Bools(body, at, size);
     case "|u1":
       return new Uint8Array(body, at, size);
     case "<u2":

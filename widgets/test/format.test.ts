@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { strength } from "../src/color";
-import { axes, cells, count, fraction, number, shape, stats } from "../src/format";
+import { axes, Bools, cells, count, fraction, number, one, shape, stats, TRUTH } from "../src/format";
 import { counted, type ArrayView } from "../src/wire";
 import { shared } from "./golden";
 
@@ -35,6 +35,13 @@ describe("the entries of an array", () => {
   it("stand alone where one needs an exponent or would lose its digits", () => {
     expect(cells([1e-7, 1])).toEqual(["1e−7", "1"]);
     expect(cells([12345, 0.00123])).toEqual(["12345", "0.00123"]);
+  });
+
+  it("are letters where they are truth values, a word where there is one, and counted where there are many", () => {
+    const data = new Bools([1, 0, 1]);
+    expect(cells(data)).toEqual(["T", "F", "T"]);
+    expect([one(data), one(data, 1), one(new Float64Array([2.5]))]).toEqual(["True", "False", "2.5"]);
+    expect(stats({ dtype: TRUTH, size: 3, data, stats: counted(data) } as ArrayView)).toBe("2 of 3 true");
   });
 });
 

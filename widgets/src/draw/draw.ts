@@ -1,7 +1,7 @@
 /** A picture in the browser, of what Python did not draw: the same marks and class names as `views/picture.py`. Knows nothing of states. */
 import type { Kind } from "../color";
 import { s } from "../dom";
-import { axes, cells, count, number, shape, stats } from "../format";
+import { axes, cells, count, lead, one, shape, stats, TRUTH } from "../format";
 import type { Steps } from "../step";
 import { depth } from "../tints";
 import type { ArrayView, Recording } from "../wire";
@@ -177,7 +177,7 @@ function station(rec: Recording, steps: Steps, item: Item, root: boolean, taken:
   const value = n ? rec.array(n.value) : null;
   const lone = kind === "constant" && !n?.name;
   let word = item.group ? item.group.label : kind === "op" ? n?.label || n?.op || "" : (n?.name ?? kind);
-  if (lone) word = value?.data && value.size === 1 ? number(value.data[0] ?? NaN) : "const";
+  if (lone) word = value?.data && value.size === 1 ? one(value.data) : "const";
   word = cut(word);
   const name = item.group
     ? kind === "scope"
@@ -307,11 +307,12 @@ const diamond = (x: number) => s("path", { class: "tv-saved", d: `M${f(x)},-7l5,
 function labelled(rec: Recording, kind: Kind, array: ArrayView, x: number, top: (height: number) => number) {
   const { size } = array;
   const columns = array.shape.at(-1) ?? 1;
-  const lead = kind === "gradient" ? "∂ " : "";
+  const sense = kind === "gradient" ? "∂ " : "";
   const word = (className: string, text: string, more: Record<string, string | number>) =>
     s("text", { class: `${className} tv-${kind}`, "font-size": 14, ...more }, text);
   if (array.data && size > 1 && size <= MOST_CELLS && columns <= MOST_COLUMNS && columns > 0) {
     const words = cells(array.data);
+    const truth = array.dtype === TRUTH;
     const cell = Math.max(45, Math.ceil(ADVANCE * 14 * Math.max(...words.map((t) => t.length))) + 11);
     const mark = kind === "gradient" ? 16 : 0;
     const [rows, height] = [size / columns, (size / columns) * CELL];
@@ -322,7 +323,7 @@ function labelled(rec: Recording, kind: Kind, array: ArrayView, x: number, top: 
     words.forEach((text, i) => {
       const v = Number(array.data?.[i]);
       const [cx, cy] = [x + mark + (i % columns) * cell, y + Math.floor(i / columns) * CELL];
-      const hue = Number.isNaN(v) ? "nan" : `${kind[0]}${v >= 0 ? "pos" : "neg"}`;
+      const hue = truth ? v && "true" : Number.isNaN(v) ? "nan" : `${kind[0]}${v >= 0 ? "pos" : "neg"}`;
       const rect = s("rect", { class: `tv-cell tv-${hue}`, x: f(cx), y: f(cy), width: cell, height: CELL });
       rect.style.setProperty("--tv-tint", `${depth(rec, kind, v)}%`);
       const odd = v === 0 ? " tv-zero" : Number.isNaN(v) ? " tv-nan" : Number.isFinite(v) ? "" : " tv-inf";
@@ -336,13 +337,13 @@ function labelled(rec: Recording, kind: Kind, array: ArrayView, x: number, top: 
     return { form: "cells", parts, width: mark + columns * cell, height };
   }
   if (size === 1 && array.data) {
-    const text = number(array.data[0] ?? NaN);
+    const text = one(array.data);
     const y = f(top(18) + 14);
     const inside = s("tspan", { class: `tv-num tv-${kind}` }, text);
-    const label = s("text", { class: `tv-mark tv-${kind}`, "font-size": 14, x: f(x), y }, lead, inside);
-    return { form: "number", parts: [label], width: Math.max(76, wide(lead + text, 14)), height: 18 };
+    const label = s("text", { class: `tv-mark tv-${kind}`, "font-size": 14, x: f(x), y }, sense, inside);
+    return { form: "number", parts: [label], width: Math.max(76, wide(sense + text, 14)), height: 18 };
   }
-  const [dims, text, sign] = [shape(array.shape), stats(array), kind === "gradient" ? "‖∂‖ " : "‖·‖ "];
+  const [dims, text, sign] = [shape(array.shape), stats(array), lead(array, kind === "gradient" ? "∂" : "·")];
   const height = kind === "value" ? 34 : 18;
   const y = top(height);
   const inside = s("tspan", { class: `tv-num tv-${kind}` }, text);

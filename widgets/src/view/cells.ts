@@ -1,6 +1,6 @@
 /** An array as numbered heat cells, as a small picture, or as figures. */
 import { DECADES, logStrength, strength, STRONGEST, type Kind } from "../color";
-import { cells as words, count, number, shape, stats } from "../format";
+import { Bools, cells as words, count, number, one, shape, stats, TRUTH } from "../format";
 import { isLog, largest, shade } from "../tints";
 import { h, type Attributes, type Child, type Virtual } from "../virtual";
 import type { ArrayView, Recording } from "../wire";
@@ -65,7 +65,8 @@ export function table(
       ...Array.from({ length: columns }, (_, c) => {
         const i = r * columns + c;
         const word = text[i] ?? "";
-        return cell(rec, kind, data[i] ?? NaN, word, each?.(i, word));
+        const truth = data instanceof Bools && { title: one(data, i), style: data[i] && "background: var(--tv-hair)" };
+        return cell(rec, kind, data[i] ?? NaN, word, { ...truth, ...each?.(i, word) });
       }),
     ),
   );
@@ -121,6 +122,7 @@ export function picture(array: ArrayView, kind: Kind, rec?: Recording): Virtual 
 /** min, mean, max, norm and the counts that matter. */
 export function figures(array: ArrayView): Virtual {
   const s = array.stats;
+  if (array.dtype === TRUTH) return h("p", {}, stats(array));
   const rows: [string, string, boolean][] = [
     ["min", number(s.min), false],
     ["mean", number(s.mean), false],
@@ -159,7 +161,7 @@ export function array(
     ? [h("div", { class: "tv-scroll" }, table(rec, kind, view, label, dress))]
     : [
         h("div", { class: "tv-side" }, picture(view, kind, rec), figures(view)),
-        !isLog(rec) && h("p", { class: "tv-dim tv-small" }, "the picture is on its own scale"),
+        !isLog(rec) && view.dtype !== TRUTH && h("p", { class: "tv-dim tv-small" }, "the picture is on its own scale"),
       ];
   return h("div", { class: "tv-array" }, head, ...body);
 }

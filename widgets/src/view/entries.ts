@@ -1,6 +1,6 @@
 /** An array whose entries can be looked at one by one and, where a kernel is there, changed. */
 import { h as element } from "../dom";
-import { MINUS, number } from "../format";
+import { MINUS, one } from "../format";
 import { shortTitle } from "../step";
 import { h } from "../virtual";
 import type { Recording, ArrayView } from "../wire";
@@ -75,9 +75,9 @@ function dress(
     const seen = word.trim();
     const place = placeOf(at);
     const x = numbers.data?.[at] ?? NaN;
-    const exact = number(x, 17);
+    const exact = one(numbers.data, at, 17);
     const whole = seen === exact || Number(seen.replace(MINUS, "-")) === x;
-    const said = whole ? seen : seen ? `${seen}, exactly ${exact}` : exact;
+    const said = whole ? seen : exact[0] === seen ? exact : seen ? `${seen}, exactly ${exact}` : exact;
     return {
       "data-cell": `${id}:${what}:${place}`,
       title: null, // the box below says more

@@ -1,7 +1,7 @@
 /** Everything about one node at one step, in six sections. */
 import { checkOf } from "../check";
 import { attribute, focus, h as element } from "../dom";
-import { number, shape } from "../format";
+import { one, shape } from "../format";
 import { expressionOf, shortTitle } from "../step";
 import { h, patch, type Child, type Virtual } from "../virtual";
 import { array } from "./cells";
@@ -199,9 +199,7 @@ function heading(context: Context, id: number): Virtual {
         "small",
         {},
         facts,
-        value?.data && value.size === 1
-          ? h("span", {}, " · value ", h("b", { class: "tv-v" }, number(value.data[0] ?? NaN)))
-          : null,
+        value?.data && value.size === 1 ? h("span", {}, " · value ", h("b", { class: "tv-v" }, one(value.data))) : null,
       ),
     ),
     born(context, id) ?? chip(context, id),

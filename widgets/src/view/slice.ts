@@ -1,6 +1,6 @@
 /** Part of an array that is too large to be shown as a whole, by a NumPy index: of what has travelled, else asked of the kernel. */
 import type { Kind } from "../color";
-import { shape as written } from "../format";
+import { Bools, shape as written, TRUTH } from "../format";
 import type { Reply } from "../kernel";
 import { partOf, type Part } from "../part";
 import { h, type Virtual } from "../virtual";
@@ -54,21 +54,21 @@ const arrived = new WeakMap<Reply, ArrayView>();
 
 /** The part that the kernel sent. */
 function sent(reply: Reply): ArrayView | null {
-  const { bytes, shape } = reply;
+  const { bytes, shape, dtype } = reply;
   if (reply.error || !bytes || !shape) return null;
   const known = arrived.get(reply);
   if (known) return known;
-  const made = seen(shape, new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8));
+  const made = seen(shape, new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8), dtype === "bool");
   arrived.set(reply, made);
   return made;
 }
 
-const seen = (shape: readonly number[], data: Float64Array): ArrayView => ({
+const seen = (shape: readonly number[], data: Float64Array, truth: boolean): ArrayView => ({
   index: -1,
-  dtype: "<f8",
+  dtype: truth ? TRUTH : "<f8",
   shape,
   size: data.length,
-  data,
+  data: truth ? Bools.from(data) : data,
   picture: null,
   stats: counted(data),
 });
@@ -80,7 +80,7 @@ export function asked({ rec, session }: Context, view: ArrayView) {
   const came = reply && sent(reply);
   const part = data || came ? partOf(index, view.shape) : null;
   const taken = () => Float64Array.from(part?.positions ?? [], (i) => Number(data?.[i]));
-  const numbers = data ? part && seen(part.shape, taken()) : came;
+  const numbers = data ? part && seen(part.shape, taken(), view.dtype === TRUTH) : came;
   return { index, reply, part, numbers };
 }
 
