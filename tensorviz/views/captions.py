@@ -19,6 +19,7 @@ from tensorviz.axes import in_words
 from tensorviz.trace import Array, Share, Step, TraceData, TraceNode
 from tensorviz.views import format as fmt
 from tensorviz.views.born import Strange, born_backward, strange
+from tensorviz.views.selected import selected
 from tensorviz.views.text import cut, visible
 
 _LONGEST = 28
@@ -316,6 +317,12 @@ def _routed(share: Share, gate: str) -> str:
     chosen = int(np.count_nonzero(share.route))
     ties = int(np.count_nonzero(share.tied))
     tie = f"; {'1 ties and gets its part' if ties == 1 else f'{fmt.count(ties)} tie and split theirs evenly'}" if ties else ""
+    won, places = selected(share)
+    if places > share.route.size and 0 < won < places:
+        whose = "copies" if share.route.size == 1 else "copied elements"
+        so = "was chosen, and the gradient goes to it" if won == 1 else "were chosen, and the gradient goes to them"
+        part = "" if won == int(won) else "; one that ties counts as its part"
+        return f"{gate} routes: {fmt.part(won)} of {fmt.count(places)} {whose} of {{node}} {so} alone{part}"
     if share.route.size == 1:
         return f"{gate} {'passes the gradient on to' if chosen else 'blocks the gradient:'} {{node}}{'' if chosen else ' receives 0'}"
     if chosen == share.route.size and not ties:

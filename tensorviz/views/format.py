@@ -110,6 +110,15 @@ def count(n: int) -> str:
     return f"{n:,}"
 
 
+def part(n: float) -> str:
+    """A count of which one may be half chosen.
+
+    >>> part(2.0), part(2.5), part(12345.0)
+    ('2', '2.5', '12,345')
+    """
+    return count(int(n)) if n == int(n) else number(n)
+
+
 def counted(n: int, noun: str, plural: str | None = None) -> str:
     """A count with its noun.
 

@@ -12,6 +12,7 @@ from tensorviz.views import text
 from tensorviz.views.born import births
 from tensorviz.views.labels import Label, label
 from tensorviz.views.scene import Item, Scene, Wire
+from tensorviz.views.selected import selected
 
 SYMBOL, WORD, NAME, BADGE = 18.0, 14.0, 12.0, 12.0
 """Text sizes: an op's sign or a short name, a longer word in a glyph, the name beside a glyph, badges."""
@@ -147,11 +148,11 @@ def tags(trace: Trace, share: Share) -> tuple[Tag, ...]:
     if share.summed_axes:
         found.append(Tag("unbroadcast", f"Σ {in_words(share.summed_axes)}"))
     if share.route is not None:
-        won = int((share.route > 0).sum())
+        won, places = selected(share)
         beside = share.route.shape == trace.nodes[share.consumer].shape
         ties = int(share.tied.sum()) if beside else round(float(share.route[share.tied].sum()))
         tail = f" · {fmt.counted(ties, 'tie')}" if ties else ""
-        found.append(Tag("route", f"{fmt.count(won)} of {fmt.count(share.route.size)}{tail}"))
+        found.append(Tag("route", f"{fmt.part(won)} of {fmt.count(places)}{tail}"))
     return tuple(found)
 
 

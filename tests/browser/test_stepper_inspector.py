@@ -124,6 +124,16 @@ def test_truth_values_are_letters_and_are_read_aloud_as_words(show):
     expect(stepper.locator(".tv-cell.tv-true")).to_have_count(1)
 
 
+def test_a_route_to_what_was_broadcast_says_how_many_copies_were_chosen(show):
+    b = tv.tensor([2.0, 3.0, 4.0], requires_grad=True, name="b")
+    trace = np.maximum(np.array([[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]]), b).sum().backward()
+    stepper = show(trace, step=next(k for k, s in enumerate(trace.steps) if s.kind == "accumulate" and s.share.route is not None))
+    expect(stepper.get_by_role("status").first).to_contain_text("3 of 6 copied elements of b were chosen")
+    expect(stepper.get_by_role("tabpanel")).to_contain_text("3 of 6 copies selected")
+    expect(stepper.locator("[data-badge=route]").first).to_contain_text("3 of 6")
+    expect(stepper.locator(".tv-flag title").get_by_text("route 3 of 6", exact=True)).to_be_attached()
+
+
 def test_the_tabs_are_walked_with_the_arrows(show):
     stepper = show(matrices())
     stepper.get_by_role("tab", name="Node", exact=True).focus()

@@ -55,6 +55,24 @@ def test_a_leaf_that_held_a_gradient_is_told_to_keep_growing() -> None:
     ]
 
 
+def test_a_route_to_what_was_broadcast_counts_the_copies_that_were_chosen() -> None:
+    X = tv.tensor([[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]], name="X")
+    b, s = tv.tensor([2.0, 3.0, 4.0], requires_grad=True, name="b"), tv.tensor(3.0, requires_grad=True, name="s")
+
+    def told(y: tv.Tensor) -> tuple[str, str]:
+        trace = y.sum().backward()
+        step = next(s for s in trace.steps if s.kind == "accumulate" and s.share is not None and s.share.route is not None)
+        assert step.share is not None
+        return step.caption, tags(trace, step.share)[-1].text
+
+    them = "were chosen, and the gradient goes to them alone"
+    # X is larger at 4 of 6 places: b at (0, 0), (1, 1) and, since 3 < 4, at (0, 2)
+    assert told(np.maximum(X, b)) == (f"max routes: 3 of 6 copied elements of b {them}.", "3 of 6")
+    assert told(np.maximum(X, s)) == (f"max routes: 2.5 of 6 copies of s {them}; one that ties counts as its part.", "2.5 of 6")
+    assert told(np.where(X.data == 6, s, X)) == ("where routes: 1 of 6 copies of s was chosen, and the gradient goes to it alone.", "1 of 6")
+    assert told(np.maximum(X, b + 100)) == ("max routes: every element of b + 100 was chosen and receives its gradient.", "6 of 6")
+
+
 def test_a_route_counts_winners_and_ties() -> None:
     A = tv.tensor([[0.2, 1.5, 1.5], [3.0, 1.0, 0.5]], requires_grad=True)
     m = A.max(axis=1)
@@ -67,7 +85,7 @@ def test_of_an_operand_that_was_broadcast_some_copies_are_chosen_and_that_is_no_
     c = tv.tensor([0.5, 0.5], requires_grad=True)
     trace = np.maximum(X, c).sum().backward()
     (share,) = trace.node("c").shares
-    assert [tag.text for tag in tags(trace, share)] == ["Σ axis 0", "2 of 2"]
+    assert [tag.text for tag in tags(trace, share)] == ["Σ axis 0", "2 of 4"]
     assert not any("tie" in said for said in sentences(trace, "accumulate"))
 
 

@@ -1,6 +1,6 @@
 /** What has happened after step k: the twin of `views/state.py`, precomputed so that a look-up costs nothing. Knows no DOM. */
 import { checkOf, type Row } from "./check";
-import { axes, Bools, count, one } from "./format";
+import { axes, Bools, count, number, one } from "./format";
 import type { Granularity } from "./state";
 import type { ArrayView, NodeEntry, Recording } from "./wire";
 
@@ -146,7 +146,7 @@ export class Steps {
     } else {
       if (entry && entry.shares.length > 1) add("fork", `Σ ${shortTitle(rec, node)} ${arrived}/${entry.shares.length}`);
       const route = rec.array(rec.share.route[share]);
-      if (route) add("route", `route ${count(route.size - route.stats.zeros)} of ${count(route.size)}`);
+      if (route) add("route", `route ${chosen(rec, share)}`);
     }
     const sent = special(rec, share, kind === "unbroadcast" ? "local" : "value");
     if (!sent) return;
@@ -415,6 +415,15 @@ export function shortTitle(rec: Recording, id: number, longest = 14): string {
   if (value?.data && value.size === 1) return String(+(value.data[0] ?? NaN).toPrecision(4)).replace("-", "\u2212");
   const expression = entry.kind === "op" ? expressionOf(rec, entry) : "";
   return expression && expression.length <= longest ? expression : entry.op;
+}
+
+/** How many entries a route chose; of what was broadcast, how many copies of them. The twin of `views/selected.py`. */
+export function chosen(rec: Recording, share: number): string {
+  const route = rec.array(rec.share.route[share]);
+  if (!route) return "";
+  const places = rec.summed(share).length ? (rec.array(rec.share.local[share])?.size ?? 0) : 0;
+  const won = places > route.size ? +(route.stats.mean * places).toFixed(6) : route.size - route.stats.zeros;
+  return `${won % 1 ? number(won) : count(won)} of ${count(Math.max(places, route.size))}`;
 }
 
 /** The part of the source line that made a node; empty where the columns are not known. */

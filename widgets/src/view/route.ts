@@ -1,6 +1,6 @@
 /** Where a selecting op sent its gradient: the operand's cells, winners ringed with their fraction. */
 import { cells, count, fraction, shape } from "../format";
-import { shortTitle } from "../step";
+import { chosen, shortTitle } from "../step";
 import { shade } from "../tints";
 import { h, type Child, type Virtual } from "../virtual";
 import type { Recording } from "../wire";
@@ -14,7 +14,6 @@ export function route(rec: Recording, share: number): Virtual {
   const operand = rec.array(rec.header.nodes[target]?.value);
   const name = shortTitle(rec, target, 20);
   if (!weights || !sent || !operand) return h("div");
-  const chosen = weights.size - weights.stats.zeros;
   const parts = weights.data ? [...weights.data].filter((w) => w > 0 && w < 1) : [];
   const least = Math.min(...parts);
   const tie = parts.length === 1 ? " entry ties, so it gets that part" : " entries tie, so they share it evenly";
@@ -32,8 +31,8 @@ export function route(rec: Recording, share: number): Virtual {
     h(
       "li",
       {},
-      h("b", {}, `${count(chosen)} of ${count(weights.size)}`),
-      " selected: each receives its part of the gradient",
+      h("b", {}, chosen(rec, share)),
+      `${rec.summed(share).length ? " copies" : ""} selected: each receives its part of the gradient`,
     ),
     parts.length > 0 &&
       h("li", {}, h("b", {}, fraction(least)), rec.summed(share).length > 0 ? copies : ` ${count(parts.length)}${tie}`),
