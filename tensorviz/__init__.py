@@ -21,12 +21,14 @@ True
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from tensorviz import ops
 from tensorviz.engine.backward import backward
 from tensorviz.engine.mode import enable_grad, is_grad_enabled, no_grad, scope
 from tensorviz.engine.tensor import Tensor, tensor
+from tensorviz.errors import no_attribute
 from tensorviz.ops import *  # noqa: F403 - the op families list their public names in __all__
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from tensorviz.engine.functional import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
     from tensorviz.errors import Breakpoint
     from tensorviz.findings import Finding
+    from tensorviz.looking import debug, draw
     from tensorviz.lowering import lower
     from tensorviz.ops.attention import scaled_dot_product_attention
     from tensorviz.ops.convolution import conv1d, conv2d
@@ -49,7 +52,6 @@ if TYPE_CHECKING:
     from tensorviz.ops.noise import dropout
     from tensorviz.ops.normalization import batch_norm, layer_norm
     from tensorviz.ops.pooling import avg_pool2d, max_pool2d
-    from tensorviz.show import debug, draw
     from tensorviz.teaching.exercise import exercise
     from tensorviz.teaching.self_test import self_test
     from tensorviz.trace import Share, Source, Step, Trace, TraceNode
@@ -70,8 +72,8 @@ _LATER = {
     "TraceNode": "tensorviz.trace",
     "break_on": "tensorviz.checks",
     "compare": "tensorviz.checks.runs",
-    "debug": "tensorviz.show",
-    "draw": "tensorviz.show",
+    "debug": "tensorviz.looking",
+    "draw": "tensorviz.looking",
     "error_curve": "tensorviz.checks",
     "exercise": "tensorviz.teaching.exercise",
     "gradcheck": "tensorviz.checks",
@@ -153,13 +155,33 @@ __all__ = [
 ]
 
 
+_MADE = "make a Tensor of an array with tv.tensor(array, requires_grad=True)"
+_OF_A_TRACE = "that is a method of the trace which backward() returns: trace.{}"
+_INSTEAD = {
+    **dict.fromkeys(("array", "asarray", "variable", "parameter", "zeros", "ones", "randn", "rand", "arange", "from_numpy"), _MADE),
+    **dict.fromkeys(
+        ("show", "step", "display", "visualize", "debugger"), "tv.debug(y) runs backward and shows the stepper; trace.show() shows a trace"
+    ),
+    **dict.fromkeys(("plot", "graph", "to_svg", "picture"), "tv.draw(y) shows the picture; tensorviz.views.plots has plots of a trace"),
+    **dict.fromkeys(("exercises", "quizzes"), 'tv.exercise("matmul") gives one, and help(tv.exercise) lists them; trace.quiz() asks about a pass'),
+    **dict.fromkeys(("function", "register", "op", "customop"), "an op of your own is tv.custom_op(name, forward, vjp)"),
+    **dict.fromkeys(("check", "check_grad", "check_grads"), "trace.check() checks a recorded pass, tv.gradcheck(f, x) a function"),
+    **dict.fromkeys(
+        ("break", "breakpoint", "set_detect_anomaly", "detect_anomaly"), 'with tv.break_on("nan"): ... stops a pass where the first is born'
+    ),
+    **{name: _OF_A_TRACE.format(f"{name}(...)") for name in ("quiz", "save", "with_bug", "explain", "summary", "to_html")},
+    "bugs": _OF_A_TRACE.format('with_bug("overwrite")'),
+}
+"""What there is in the place of names that one could expect."""
+
+
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name in _PARTS:
         return import_module(f"tensorviz.{name}")
     if name not in _LATER:
-        raise AttributeError(f"module 'tensorviz' has no attribute {name!r}")
+        raise no_attribute("module 'tensorviz'", name, _INSTEAD, sys.modules[__name__])
     found = globals()[name] = getattr(import_module(_LATER[name]), name)  # not asked for again
     return found
 

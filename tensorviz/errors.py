@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,17 @@ class NumberError(TensorvizError, OverflowError):
 
 class NamingError(TensorvizError, AttributeError):
     """An attribute that is not there, or a name that cannot be one: it is no identifier, or it is taken."""
+
+
+def no_attribute(owner: str, name: str, instead: Mapping[str, str], of: object) -> NamingError:
+    """What is said of an attribute that does not exist: what there is in its place, or a name like it."""
+    found = instead.get(name.lower())
+    if found is None and not name.startswith("_"):
+        import difflib
+
+        near = difflib.get_close_matches(name, [known for known in dir(of) if not known.startswith("_")], 1)
+        found = f"did you mean {near[0]}?" if near else None
+    return NamingError(f"{owner} has no attribute {name!r}{'' if found is None else f': {found}'}", name=name, obj=of)
 
 
 class ShapeError(TensorvizError, ValueError):

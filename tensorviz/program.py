@@ -40,7 +40,7 @@ class Recorder:
     def listening(self) -> Iterator[None]:
         """While this is open, every recorded pass is seen: the program itself is not changed."""
         import tensorviz
-        from tensorviz import show
+        from tensorviz import looking
         from tensorviz.engine import backward as module
         from tensorviz.engine import tensor as tensors
 
@@ -51,7 +51,7 @@ class Recorder:
             self.see(trace)
             return trace
 
-        places: list[tuple[ModuleType, str]] = [(module, "backward"), (tensorviz, "backward"), (show, "backward"), (tensors, "run_backward")]
+        places: list[tuple[ModuleType, str]] = [(module, "backward"), (tensorviz, "backward"), (looking, "backward"), (tensors, "run_backward")]
         for place, name in places:
             vars(place)[name] = backward
         try:

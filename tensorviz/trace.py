@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tensorviz.errors import OptionTypeError, RecordError
+from tensorviz.errors import NodeLookupError, OptionTypeError, RecordError, no_attribute
 
 if TYPE_CHECKING:
     from tensorviz.checks.alongside import Alongside, Update
@@ -153,6 +153,11 @@ class TraceNode:
     @property
     def is_leaf(self) -> bool:
         return self.kind != "op"
+
+    @property
+    def grad(self) -> Array | None:
+        """``cotangent``, under the name that it has on a Tensor."""
+        return self.cotangent
 
     @property
     def title(self) -> str:
@@ -324,6 +329,41 @@ class Trace:
         more = f" and {len(names) - 40} more" if len(names) > 40 else ""
         what = repr(_brief(key)) if isinstance(key, str) else f"this {type(key).__name__}"
         raise RecordError.no_node(f"{what} is not in the trace. Names: {known}{more}")
+
+    def __getitem__(self, key: Any) -> Any:
+        """A step by its position, several by a slice, as ``len`` counts them; a node by its Tensor or name.
+
+        >>> import tensorviz as tv
+        >>> x = tv.tensor(3.0, requires_grad=True, name="x")
+        >>> trace = (x * x).backward()
+        >>> trace["x"].grad, trace[-1].kind, [step.kind for step in trace][:2]
+        (array(6.), 'leaf', ['seed', 'pull'])
+        """
+        if isinstance(key, (int, np.integer, slice)) and not isinstance(key, bool):
+            return self.steps[key]
+        return self.node(key)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def __contains__(self, key: Any) -> bool:
+        """Whether a Tensor or a name is a node of it, or a step one of its steps."""
+        if isinstance(key, Step):
+            return any(step is key for step in self.steps)
+        try:
+            self.node(key)
+        except NodeLookupError:
+            return False
+        return True
+
+    if not TYPE_CHECKING:  # for it any name would be an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") or hasattr(type(self), name):  # asked for by a protocol, or a part that raises itself
+                return object.__getattribute__(self, name)
+            if name in self._index[0]:
+                raise no_attribute("a Trace", name, {name.lower(): f"its node of that name is trace[{name!r}]"}, self)
+            raise no_attribute("a Trace", name, _INSTEAD, self)
 
     def named(self, name: str) -> tuple[TraceNode, ...]:
         """All nodes of a name, in forward order; none if there is no such name.
@@ -524,6 +564,27 @@ def validate(data: TraceData) -> TraceData:
 def _brief(name: str) -> str:
     """A name as a sentence that lists several can hold it."""
     return name if len(name) <= 60 else f"{name[:59]}…"
+
+
+_SHOWN = "trace.show() steps through it, and so does a cell that ends with the trace"
+_DRAWN = "tv.draw(trace) shows the picture, trace.to_svg() gives it"
+_OF_ONE = 'a gradient belongs to a node: trace["b"].grad, and trace.explain("b") tells where it came from'
+_INSTEAD = {
+    **dict.fromkeys(("display", "debug", "step", "play", "open", "view"), _SHOWN),
+    **dict.fromkeys(("draw", "plot", "graph", "picture", "svg"), _DRAWN),
+    **dict.fromkeys(("grad", "grads", "gradient", "gradients", "cotangent"), _OF_ONE),
+    **dict.fromkeys(("shares", "share", "ledger"), 'shares belong to the node that receives them: trace["b"].shares'),
+    **dict.fromkeys(("value", "loss", "output", "root"), "its results are [trace.nodes[i].value for i in trace.roots]"),
+    **dict.fromkeys(("tensors", "values", "ops", "edges", "leaves"), "the nodes of its graph are trace.nodes, each with op, inputs, value, shares"),
+    **dict.fromkeys(("text", "to_text", "print"), "its steps as text are trace.summary()"),
+    **dict.fromkeys(("html", "page", "export"), "trace.to_html(path) writes a page that steps; to_svg, to_png, to_pdf, to_animated_svg draw"),
+    **dict.fromkeys(("to_json", "to_dict", "dump"), "trace.save(path) writes it, and tv.load(path) reads it again"),
+    **dict.fromkeys(("gradcheck", "verify"), "trace.check() compares with finite differences"),
+    **dict.fromkeys(("bug", "bugs"), 'trace.with_bug("overwrite") and nine others replay it with a mistake'),
+    **dict.fromkeys(("why", "origin"), 'trace.explain("b") says why the gradient of a node is what it is'),
+    **dict.fromkeys(("diff",), "tv.compare(before, after) says where two runs part"),
+}
+"""What there is in the place of attributes that one could expect of a trace."""
 
 
 class _Called(ModuleType):

@@ -24,7 +24,7 @@ TEACHING = {"teaching"}
 LIBRARY = {"nn", "optim"} | COMPILER | TEACHING
 """What users build with; nothing that records, checks or shows may depend on it."""
 
-SHOWING = {"views", "widgets", "display", "show", "wire", "program", "site", "cli"} | TEACHING
+SHOWING = {"views", "widgets", "display", "looking", "wire", "program", "site", "cli"} | TEACHING
 """What a person sees, and how it travels there."""
 
 FORBIDDEN = {
@@ -41,15 +41,15 @@ FORBIDDEN = {
     "ops": {"trace", "checks", "findings", "replay", "rerun"} | SHOWING | LIBRARY,
     "nn": {"trace", "checks", "findings", "replay", "rerun", "optim"} | SHOWING | COMPILER,
     "optim": {"trace", "checks", "findings", "replay", "rerun", "ops"} | SHOWING | COMPILER,
-    "primitives": {"checks", "findings", "replay", "nn", "optim", "lowering"} | SHOWING - {"show"},
-    "lowering": {"checks", "findings", "replay", "nn", "optim"} | SHOWING - {"show"},
+    "primitives": {"checks", "findings", "replay", "nn", "optim", "lowering"} | SHOWING - {"looking"},
+    "lowering": {"checks", "findings", "replay", "nn", "optim"} | SHOWING - {"looking"},
     "checks": SHOWING | LIBRARY,
     "findings": SHOWING | LIBRARY,
-    "views": {"engine", "ops", "widgets", "show", "program", "cli"} | LIBRARY,
-    "wire": {"engine", "ops", "views", "widgets", "display", "show", "program", "cli"} | LIBRARY,
-    "widgets": {"engine", "ops", "show", "program", "cli"} | LIBRARY,
-    "display": {"engine", "ops", "show", "program", "cli"} | LIBRARY,
-    "show": {"ops", "wire", "program", "cli"} | LIBRARY,
+    "views": {"engine", "ops", "widgets", "looking", "program", "cli"} | LIBRARY,
+    "wire": {"engine", "ops", "views", "widgets", "display", "looking", "program", "cli"} | LIBRARY,
+    "widgets": {"engine", "ops", "looking", "program", "cli"} | LIBRARY,
+    "display": {"engine", "ops", "looking", "program", "cli"} | LIBRARY,
+    "looking": {"ops", "wire", "program", "cli"} | LIBRARY,
     "program": {"ops", "checks", "findings", "views", "widgets", "wire", "display", "cli"} | LIBRARY,
     "site": {"trace", "replay", "engine", "ops", "checks", "findings"} | SHOWING - {"site"} | LIBRARY,
     "cli": LIBRARY,

@@ -147,7 +147,7 @@ class Lowered:
 
     def draw(self) -> Any:
         """The still picture of the graph in primitives, with its gradients after :meth:`backward`."""
-        from tensorviz.show import draw
+        from tensorviz.looking import draw
 
         return draw(self.trace or self.trace_of_forward)
 
@@ -201,7 +201,7 @@ class Lowered:
             return {**self._beside(self.trace, 0, "auto")._repr_mimebundle_(), "text/plain": told}
         if kinds == {"text/plain"}:
             return {"text/plain": told}
-        from tensorviz.show import draw
+        from tensorviz.looking import draw
 
         original, lowered = draw(self.original)._repr_mimebundle_(), self.draw()._repr_mimebundle_()
         rows = (("as you wrote it", original), ("in primitives", lowered))

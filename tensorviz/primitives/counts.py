@@ -97,7 +97,7 @@ class Counts(Mapping[Any, NodeCount]):
 
     def draw(self) -> Any:
         """The picture of the graph, with the count beside the name of every node that is computed more than once or staged."""
-        from tensorviz.show import draw
+        from tensorviz.looking import draw
 
         return draw(Trace(replace(self.trace.data, nodes=tuple([replace(n, name=self._badge(n.id, n.name)) for n in self.trace.nodes]))))
 

@@ -183,7 +183,7 @@ class GradGraph:
 
     def draw(self) -> Any:
         """The still picture of the graph."""
-        from tensorviz.show import draw
+        from tensorviz.looking import draw
 
         return draw(self.trace)
 

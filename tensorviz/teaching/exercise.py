@@ -113,10 +113,14 @@ class Exercise:
         return None
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(self.task)}</p><p><code>{html.escape(self.signature)}</code></p>"
+        return f"<p>{html.escape(self.task)}</p><p><code>{html.escape(self.signature)}</code></p><p>{html.escape(self._how)}</p>"
 
     def __str__(self) -> str:
-        return f"{self.task}\n{self.signature}"
+        return f"{self.task}\n{self.signature}\n{self._how}"
+
+    @property
+    def _how(self) -> str:
+        return f"Try it: .check({self.signature.partition('(')[0].removeprefix('class ')}) says whether yours is right."
 
 
 def judged(part: Part, value: Any, what: str) -> Feedback | None:
@@ -189,7 +193,9 @@ def _number(value: Any) -> str:
 def exercise(rule: str) -> Exercise:
     """The exercise of that name: its ``task``, and ``check(function)``, which judges a student's function on hidden shapes.
 
-    ``rule``: one of the names in :data:`tensorviz.teaching.exercises.EXERCISES`, or any elementwise op (``"tanh"``, ``"log"``, ``"div"``).
+    ``rule``: ``"summed_axes"``, ``"unbroadcast"``, ``"add"``, ``"mul"``, ``"matmul"``, ``"inverse_order"``, ``"permute"``, ``"pad"``, ``"sum"``, ``"relu"``,
+    ``"max"``, ``"sigmoid"``, ``"softmax"``, ``"affine"``, ``"standardize"``, ``"cross_entropy"``, ``"numeric_gradient"``, ``"relative_error"``,
+    ``"matmul_direction"``, ``"engine"`` (a whole scalar engine), or any elementwise op (``"tanh"``, ``"log"``, ``"div"``).
 
     >>> summed = exercise("summed_axes")
     >>> print(summed.signature)
