@@ -1,31 +1,43 @@
-"""A check that runs beside the user's program: node by node in a thread of its own, or between cells where there are no threads. Imports no view or widget."""
+"""A check that runs beside the user's program: piece by piece in a thread of its own, or between cells where there are no threads. Imports no view or widget."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal
 
+from tensorviz.checks.pieces import Pieces
 from tensorviz.checks.report import Block, CheckReport
-from tensorviz.checks.run import WHOLE, Job, jobs_of, report_of, subject_of
-from tensorviz.checks.subject import Subject
+from tensorviz.checks.run import WHOLE, plan_of, subject_of
+from tensorviz.checks.tally import Tally
+from tensorviz.checks.turns import Turns
 from tensorviz.trace import Trace
 
 State = Literal["waiting", "running", "done", "cancelled", "failed"]
 
 TELL = 0.1
 """Seconds between two tellings: what a person sees as at once, and ten messages a second for whoever carries them."""
+BREATH = 0.02
+"""Seconds of work after which others have their turn; also in the middle of a piece, between two of its ops."""
 REST = 1.0
-"""The thread rests this many times as long as it has worked: while the user's program runs, it keeps half of the interpreter at least."""
-LONGEST_REST = 0.05
-"""Seconds; after a long piece of array work, during which others ran, there is nothing to make up for."""
+"""The thread then rests as long as others have worked meanwhile, this many times as long as it has itself at most: a program that runs keeps half of the interpreter at least."""
+LEAST_REST = 0.001
+"""Seconds that it rests anyhow: whoever waits for the interpreter without working yet, such as a kernel that is told to stop the check, gets it at once."""
 
-_turn = threading.Lock()
-"""Several checks take turns, piece by piece, so that ten open steppers are no busier than one."""
+_turns = Turns()
+"""Several checks take turns, breath by breath, so that ten open steppers are no busier than one."""
+
+_own_time = getattr(time, "thread_time", time.process_time)
+"""Seconds of work of this thread alone; missing where there are no threads."""
+
+
+class Stopped(BaseException):
+    """Raised between two ops where nobody wants to know any more; no Exception, since a rule's exceptions are caught and become verdicts."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +51,13 @@ class Update:
     new: tuple[Block, ...]
     """What was found since the update before."""
     report: CheckReport
-    """Everything so far; it is also the trace's ``report``."""
+    """Everything so far; it is also the trace's ``report``, unless that is another by now."""
     note: str = ""
     """Why there is no more, where there is not."""
 
 
 class Alongside:
-    """One trace's check in a thread of its own, from the root on, node by node: first a node's rule, then its gradient.
+    """One trace's check in a thread of its own, from the root on: of each node first the rule, then the gradient.
 
     ``tell`` is called, in that thread, with an :class:`Update` about ten times a second, and once at the end. The rows are
     those of :func:`tensorviz.checks.check` with the same options. ``trace.report`` holds what is known so far, from the
@@ -66,19 +78,27 @@ class Alongside:
 
     def __init__(self, trace: Trace, tell: Callable[[Update], Any], **options: Any) -> None:
         self.state: State = "waiting"
-        self.done = self.total = 0
+        self.done = 0
+        self.total = sum(n.cotangent is not None for n in trace.nodes)
         self.note = ""
-        self._trace = weakref.ref(trace)
+        self._trace: Callable[[], Trace | None] = weakref.ref(trace)
         self._tell = tell
-        self._subject = subject_of(trace, **options)
-        self._written = trace.report
-        self._blocks: list[Block] = []
-        self._fresh: list[Block] = []
-        self._skipped: list[Block] = []
+        self._subject = subject_of(trace, watch=self._between, **options)
+        self._tally = Tally(self._subject)
+        self.latest: CheckReport | None = None
+        """The report that the trace got last from here."""
+        self._before = trace.report
+        self._writing = threading.RLock()
+        self._told = 0
+        """Blocks that were told."""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run_through, name="tensorviz check", daemon=True)
         self._left: Iterator[None] | None = None
         """What is left to do, where there is no thread."""
+        self._since = perf_counter()
+        self._last_told = float("-inf")
+        self._others = 0.0
+        self._rested = 0.0
 
     def start(self) -> Alongside:
         """Begin; once. Returns itself."""
@@ -99,7 +119,7 @@ class Alongside:
         def piece() -> None:
             start = perf_counter()
             if self._advance():
-                self._go_on(min(REST * (perf_counter() - start), LONGEST_REST))
+                self._go_on(min(REST * (perf_counter() - start), BREATH))
 
         try:
             asyncio.get_running_loop().call_later(rest, piece)
@@ -113,8 +133,28 @@ class Alongside:
         return self._left is not None
 
     def cancel(self) -> None:
-        """End after the piece of work that is being done; what was found stays."""
+        """End after the op that is being run, for which no other check waits; what was found stays."""
         self._stop.set()
+        _turns.give(self)
+
+    def abandon(self) -> None:
+        """The same, and not a word more, nor another report for the trace."""
+        with self._writing:
+            self._trace = _nothing
+        self._tell = _nobody
+        self.cancel()
+
+    @property
+    def current(self) -> bool:
+        """Whether the trace's report is the one from here, or the one before until there is any."""
+        with self._writing:
+            trace = self._trace()
+            return trace is not None and trace.report is (self._before if self.latest is None else self.latest)
+
+    @property
+    def going(self) -> bool:
+        """Whether it goes on."""
+        return self.state == "running" and not self._stop.is_set() and self.current
 
     def wait(self, seconds: float | None = None) -> bool:
         """Whether it has ended, within so many seconds."""
@@ -129,85 +169,115 @@ class Alongside:
     @property
     def report(self) -> CheckReport:
         """Everything found so far."""
-        subject = self._subject
-        notes = () if self.state == "done" else (self._so_far(),)
-        return report_of(subject, [*self._blocks, *self._skipped], notes=notes)
+        return self._tally.report(() if self.state == "done" else (self._so_far(),))
 
     def _so_far(self) -> str:
         why = {"cancelled": "the check was cancelled", "failed": self.note}.get(self.state, "the check is still running")
         return f"{self.done:,} of {self.total:,} nodes checked so far: {why}."
 
+    # ---- the thread ----
+
     def _run_through(self) -> None:
-        pieces = self._run()
-        while True:
-            with _turn:
-                start = perf_counter()
-                if next(pieces, self) is self:
-                    return
-                # under the lock: the others wait as well, or ten checks would rest one by one
-                self._stop.wait(min(REST * (perf_counter() - start), LONGEST_REST))
+        self._take_turn()
+        try:
+            for _ in self._run():
+                pass
+        finally:
+            _turns.give(self)
+
+    def _between(self) -> None:
+        """What happens before each op that is run, and after each piece."""
+        if self._stop.is_set():
+            raise Stopped
+        if perf_counter() - self._since >= BREATH:
+            if not self.going:
+                raise Stopped
+            if threading.current_thread() is self._thread:
+                self._say_in_time()
+                self._breathe()
+
+    def _breathe(self) -> None:
+        """Rest, and let the other checks go on."""
+        others = time.process_time() - _own_time() - self._others
+        rest = max(LEAST_REST, min(others, REST * (perf_counter() - self._since), BREATH))
+        # with the turn in hand: the others wait as well, or ten checks would rest one by one
+        self._stop.wait(rest)
+        self._rested += rest
+        _turns.give(self)
+        self._take_turn()
+
+    def _take_turn(self) -> None:
+        start = perf_counter()
+        _turns.take(self)
+        self._since = perf_counter()
+        self._rested += self._since - start
+        self._others = time.process_time() - _own_time()
+
+    # ---- the work ----
 
     def _run(self) -> Iterator[None]:
         """The whole check; pauses after each piece of work."""
         try:
-            yield from self._work(self._subject)
-            if self.state == "running":
-                self.state = "cancelled" if self._stop.is_set() else "done"
+            yield from self._work()
+            self.state = "done"
+        except Stopped:
+            self.state = "cancelled"
+            self.note = self._so_far()
         except Exception as error:  # noqa: BLE001 - a thread has nobody above it: whatever went wrong is told where the verdicts are
             self.state, self.note = "failed", f"the check could not go on: {type(error).__name__}: {error}"
-        if self.state == "cancelled":
-            self.note = self._so_far()
         self._say()
 
-    def _work(self, subject: Subject) -> Iterator[None]:
-        pieces, self._skipped = _pieces(subject)
-        self._fresh = list(self._skipped)
-        self.total = len(pieces)
-        told = perf_counter()
-        for jobs in pieces:
-            for job in jobs:
-                found = [b for blocks in job.run(subject).values() for b in blocks]
-                self._blocks += found
-                self._fresh += found
-                yield
-                if self._stop.is_set():
-                    return
-            self.done += 1
-            if perf_counter() - told >= TELL:
-                told = perf_counter()
-                if not self._say():
-                    self.state = "cancelled"
-                    return
+    def _work(self) -> Iterator[None]:
+        subject, tally = self._subject, self._tally
+        plan = plan_of(subject, list(range(len(subject.nodes))), WHOLE * subject.budget)
+        jobs = dict.fromkeys([n.id for n in subject.nodes if n.cotangent is not None], 0)
+        for i in (*plan.rules, *plan.gradients):
+            if i in jobs:
+                jobs[i] += 1
+        self.done = sum([not left for left in jobs.values()])
+        pieces = Pieces(subject, plan)
+        for job in pieces:
+            start, rested = perf_counter(), self._rested
+            found = job.run(subject)
+            pieces.took(job, perf_counter() - start - (self._rested - rested))
+            tally.add([b for blocks in found.values() for b in blocks])
+            while plan.skipped and job.kind == "rules" and (plan.skipped[-1].node or 0) >= job.nodes[-1]:
+                tally.add([plan.skipped.pop()])
+            for i in job.nodes:
+                if i in jobs:
+                    jobs[i] -= 1
+                    self.done += not jobs[i]
+            tally.explain()
+            yield
+            self._between()
+            self._say_in_time()
+        tally.add(plan.skipped[::-1])
 
-    def _say(self) -> bool:
-        """Keep and tell what is known; False where nobody wants it any more."""
-        trace = self._trace()
-        if trace is None or trace.report is not self._written:
-            return False
+    def _say_in_time(self) -> None:
+        if len(self._tally.blocks) > self._told and perf_counter() - self._last_told >= TELL:
+            self._say()
+
+    def _say(self) -> None:
+        """Keep and tell what is known."""
+        self._last_told = perf_counter()
         report = self.report
-        trace.report = self._written = report
-        fresh, self._fresh = tuple(self._fresh), []
+        with self._writing:
+            trace = self._trace()
+            if trace is None:
+                return
+            if self.current:
+                self.latest = trace.report = report
+        new, self._told = report.blocks[self._told :], len(report.blocks)
         try:
-            self._tell(Update(self.state, self.done, self.total, fresh, report, self.note))
+            self._tell(Update(self.state, self.done, self.total, new, report, self.note))
         except Exception as error:  # noqa: BLE001 - whose function it is hears no more, and the check goes on
             self.note = f"whom it told raised {type(error).__name__}: {error}"
             self._tell = _nobody
-        return True
 
 
 def _nobody(update: Update) -> None:
     """Hears nothing."""
 
 
-def _pieces(subject: Subject) -> tuple[list[Sequence[Job]], list[Block]]:
-    """Per node its rule and its gradient, root first, and blocks for what would take too long."""
-    every = list(range(len(subject.nodes)))
-    jobs, skipped = jobs_of(subject, every, WHOLE * subject.budget)
-    kinds = {kind: {i for job in jobs if job.kind == kind for i in job.nodes} for kind in ("rules", "gradients")}
-    received = [n.id for n in subject.nodes if n.cotangent is not None]
-    pieces: list[Sequence[Job]] = []
-    for i in reversed(received):
-        found = [Job(kind, (i,)) for kind in ("rules", "gradients") if i in kinds[kind]]
-        if found:
-            pieces.append(found)
-    return pieces, skipped
+def _nothing() -> None:
+    """In place of the trace."""

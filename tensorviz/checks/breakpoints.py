@@ -14,9 +14,10 @@ import numpy as np
 
 from tensorviz.arguments import number, shown
 from tensorviz.axes import in_words, sum_axes
+from tensorviz.checks.blame import blame_text, is_wrong
 from tensorviz.checks.differences import Ruler
 from tensorviz.checks.local import check_rule
-from tensorviz.checks.run import BUDGET, blame_text, is_wrong
+from tensorviz.checks.run import BUDGET
 from tensorviz.checks.subject import Subject, title
 from tensorviz.engine.graph import local
 from tensorviz.engine.node import Node

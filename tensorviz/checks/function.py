@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tensorviz.arguments import function, number, shown
+from tensorviz.checks.blame import KINKED, blame_text, born, excused, is_wrong
 from tensorviz.checks.differences import CODE, Floats, Judged, Ruler, scale_of
 from tensorviz.checks.graph import Graph
 from tensorviz.checks.local import AGAIN, NOT_LINEAR, UNSTEADY, check_rule
@@ -21,7 +22,7 @@ from tensorviz.checks.problems import Moved
 from tensorviz.checks.quick import Plan, look, plan
 from tensorviz.checks.replayed import within
 from tensorviz.checks.report import Block, CheckReport, block, single
-from tensorviz.checks.run import BUDGET, KINKED, blame_text, born, excused, is_wrong
+from tensorviz.checks.run import BUDGET
 from tensorviz.checks.search import Outcome, along
 from tensorviz.checks.stale import overwritten
 from tensorviz.checks.subject import Subject, agrees, read, title
@@ -226,9 +227,10 @@ class _Call:
                 said = "the gradient is another one each time the backward pass runs: a rule draws random numbers, or keeps count of its calls"
                 blocks = [single(None, "function", None, "f", "nondeterministic", said)]
         blame, said, notes = self._blame(trace, blocks)
-        if any(b.counts.get("undefined") for b in blocks):
-            notes += born(Subject(trace.data, self.ruler, BUDGET, _SEED), blocks)
-        return CheckReport(blocks, blame=blame, blame_text=said, subject=subject, notes=notes, trace=trace)
+        report = CheckReport(blocks, blame=blame, blame_text=said, subject=subject, notes=notes, trace=trace)
+        if "undefined" in report.counts:
+            report.notes += born(Subject(trace.data, self.ruler, BUDGET, _SEED), report.counts)
+        return report
 
     def _unsteady(self, arrays: list[Any]) -> Block | None:
         """A row that says so if f does not give the same outputs every time; also finds out whether f may run on arrays."""

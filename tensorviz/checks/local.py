@@ -150,6 +150,7 @@ def _operands(subject: Subject, node: TraceNode) -> list[Any]:
 
 def _crooked(subject: Subject, node: TraceNode) -> dict[int, Block]:
     """The operands whose rule is not linear in the gradient that it receives, which one recorded gradient cannot show if it is all ones."""
+    subject.watch()
     operands, need = _operands(subject, node), [subject.nodes[j].requires_grad for j in node.inputs]
     again = rule_in_double(node, operands, need, AGAIN, subject.again.get(node.id))
     sent = subject.sent.get(node.id, {})

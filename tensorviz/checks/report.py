@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -178,6 +178,7 @@ class CheckReport:
         subject: str = "",
         notes: tuple[str, ...] = (),
         trace: Trace | None = None,
+        counts: Mapping[str, int] | None = None,
     ) -> None:
         self.blocks = tuple(blocks)
         self.blame = blame
@@ -187,6 +188,8 @@ class CheckReport:
         self.notes = notes
         self.trace = trace
         """Of gradcheck: the record of the pass that was checked."""
+        self.counts = _counted(self.blocks if counts is None else (), counts or {})
+        """How many derivatives have each verdict, worst first."""
 
     @cached_property
     def rows(self) -> tuple[CheckRow, ...]:
@@ -202,7 +205,7 @@ class CheckReport:
     @property
     def kind(self) -> Verdict:
         """The worst verdict."""
-        kind: Any = VERDICTS[min((b.code for b in self.blocks), default=CODE["ok"])]
+        kind: Any = next(iter(self.counts), "ok")
         return kind  # type: ignore[no-any-return]
 
     @property
@@ -215,15 +218,6 @@ class CheckReport:
     def for_node(self, node: int) -> tuple[CheckRow, ...]:
         """The worst row of each of a node's blocks: its gradient, the sum of its shares, each slot of its rule."""
         return tuple(b.worst for b in self.blocks if b.node == node and b.where)
-
-    @cached_property
-    def counts(self) -> dict[str, int]:
-        """How many derivatives have each verdict, worst first."""
-        found = dict.fromkeys(VERDICTS, 0)
-        for b in self.blocks:
-            for name, count in b.counts.items():
-                found[name] += count
-        return {name: count for name, count in found.items() if count}
 
     @property
     def headline(self) -> str:
@@ -293,6 +287,14 @@ class CheckReport:
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text("CheckReport(...)" if cycle else self.text())
+
+
+def _counted(blocks: Iterable[Block], known: Mapping[str, int]) -> dict[str, int]:
+    found = {name: known.get(name, 0) for name in VERDICTS}
+    for b in blocks:
+        for name, count in b.counts.items():
+            found[name] += count
+    return {name: count for name, count in found.items() if count}
 
 
 def alarm(escaped: str) -> str:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, as_completed
-from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from tensorviz.arguments import function, number, shown, whole
-from tensorviz.checks.differences import CODE, Ruler
-from tensorviz.checks.local import UNSTEADY, check_rules
+from tensorviz.checks.differences import Ruler
+from tensorviz.checks.local import check_rules
 from tensorviz.checks.progress import Bar, Progress, Told, teller
 from tensorviz.checks.replayed import CALL, check_gradients, check_total, price
 from tensorviz.checks.report import Block, CheckReport, single
 from tensorviz.checks.search import ALWAYS, DIRECTIONS, SAMPLES
-from tensorviz.checks.stale import overwritten
-from tensorviz.checks.subject import SMALL, Subject, title
+from tensorviz.checks.subject import SMALL, Subject, title, unwatched
+from tensorviz.checks.tally import Tally
 from tensorviz.engine.op import REGISTRY
 from tensorviz.errors import DTypeError, TensorvizError
 from tensorviz.trace import Trace, TraceData
@@ -27,18 +26,19 @@ BUDGET = 2.0**18
 WHOLE = 2.0**11
 """How many budgets all global checks together may take: about three seconds. Beyond it leaves go first, the rest is skipped, and said to be."""
 
-_TOGETHER = 32
+TOGETHER = 32
 """Nodes that are checked in one piece of work at most."""
 _ROWS = 2.0**18
 """Array elements of the largest results that one piece of work holds, of all of its rows together: 2 MB."""
 
 Found = dict[int, list[Block]]
+Kind = Literal["rules", "gradients"]
 
 
 class Job(NamedTuple):
     """One piece of work: the rules of some nodes, or their gradients."""
 
-    kind: Literal["rules", "gradients"]
+    kind: Kind
     nodes: tuple[int, ...]
 
     def run(self, subject: Subject) -> Found:
@@ -88,7 +88,8 @@ def check(
     if not isinstance(progress, (bool, type(None), Bar)):
         function("check", "progress", progress)
     subject = subject_of(trace, eps=eps, atol=atol, rtol=rtol, budget=budget, seed=seed)
-    jobs, skipped = jobs_of(subject, _chosen(trace, nodes), WHOLE * subject.budget)
+    plan = plan_of(subject, _chosen(trace, nodes), WHOLE * subject.budget)
+    jobs = jobs_of(subject, plan)
     tell = teller(progress)
     notes: list[str] = []
     found = _spread(subject, jobs, executor, tell, notes) if executor is not None else _here(subject, jobs, tell)
@@ -97,104 +98,30 @@ def check(
     for part in found:  # rules come before gradients
         for i, blocks in part.items():
             by_node[i] += blocks
-    return report_of(subject, [*(b for i in order for b in by_node[i]), *skipped], notes=tuple(notes))
+    tally = Tally(subject)
+    tally.add([*(b for i in order for b in by_node[i]), *plan.skipped])
+    tally.explain()
+    return tally.report(tuple(notes))
 
 
 def subject_of(
-    trace: Trace, *, eps: float | None = None, atol: float = 1e-5, rtol: float = 1e-3, budget: float | None = BUDGET, seed: int = 0
+    trace: Trace,
+    *,
+    eps: float | None = None,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    budget: float | None = BUDGET,
+    seed: int = 0,
+    watch: Callable[[], None] = unwatched,
 ) -> Subject:
-    """What a check with these options works on; they are those of :func:`check`."""
+    """What a check with these options works on; they are those of :func:`check`, and ``watch``, which is called before each op that runs."""
     ruler = Ruler(
         atol=number("check", "atol", atol, least=0),
         rtol=number("check", "rtol", rtol, least=0),
         eps=None if eps is None else number("check", "eps", eps, above=0, finite=True),
     )
-    return Subject(trace.data, ruler, np.inf if budget is None else number("check", "budget", budget, above=0), whole("check", "seed", seed))
-
-
-def report_of(subject: Subject, blocks: list[Block], notes: tuple[str, ...] = ()) -> CheckReport:
-    """The report of a trace's blocks, with the blame."""
-    data = subject.data
-    wrong = sorted({b.node for b in blocks if b.scope in ("local", "sum") and b.node is not None and is_wrong(b)})
-    blame = wrong[-1] if wrong else None
-    noisy, kinked = ([b.node for b in blocks if b.scope == "local" and b.node is not None and b.code == CODE[v]] for v in ("noise", "nonsmooth"))
-    blocks = [_excused(subject, b, wrong, noisy, kinked) for b in blocks]
-    root = ", ".join(data.nodes[r].title for r in data.roots[:3])
-    said = blame_text(data, blocks, blame)
-    if blame is not None and any(b.node == blame and b.scope == "local" and b.code == CODE["mismatch"] for b in blocks):
-        said = " ".join(part for part in (said, overwritten(subject, blame)) if part)
-    return CheckReport(blocks, blame=blame, blame_text=said, subject=f"check of {root}", notes=(*notes, *_by_hand(subject), *born(subject, blocks)))
-
-
-def _by_hand(subject: Subject) -> tuple[str, ...]:
-    """A note on shares that were set in a rerun, after which gradients are no derivatives any more."""
-    if not subject.set_by_hand:
-        return ()
-    nodes, most = subject.nodes, 3
-    named = [f"that of {title(nodes[s.target])} from {title(nodes[s.consumer])}" for s in subject.set_by_hand[:most]]
-    more = f" and {len(subject.set_by_hand) - most} more" if len(subject.set_by_hand) > most else ""
-    return (
-        (
-            f"Shares set by hand: {', '.join(named)}{more}. Gradients that follow from them are no derivatives, so they differ. "
-            "Rules are compared by what they gave."
-        ),
-    )
-
-
-def is_wrong(b: Block) -> bool:
-    """Whether a block of a rule, or of a sum of shares, puts the blame on its node."""
-    return b.code == CODE["mismatch"] or UNSTEADY in b.reasons
-
-
-def born(subject: Subject, blocks: Iterable[Block]) -> tuple[str, ...]:
-    """A note on where the first number that is not finite came from, where that is why something could not be judged."""
-    undefined = any(b.counts.get("undefined") for b in blocks)
-    return (subject.born,) if undefined and subject.born else ()
-
-
-def blame_text(data: TraceData, blocks: Iterable[Block], blame: int | None) -> str:
-    """One sentence: which rule is wrong, where it was used, and by what factor."""
-    if blame is None:
-        return ""
-    node = data.nodes[blame]
-    found = [b for b in blocks if b.node == blame and b.scope in ("local", "sum") and is_wrong(b)]
-    worst = found[0].worst
-    where = f" ({node.source})" if node.source else ""
-    if found[0].code != CODE["mismatch"]:
-        return f"The backward rule of {node.op} is wrong at node {blame}{where}: {UNSTEADY}."
-    if found[0].scope == "sum":
-        return f"The gradient of {title(node)}, node {blame}{where}, is not the sum of its shares: analytic {worst.analytic:.6g}, numeric {worst.numeric:.6g}."
-    slot = worst.slot or 0
-    name = node.slots[slot] if slot < len(node.slots) else str(slot)
-    compared = sum(found[0].counts.values())
-    share = f"{found[0].counts['mismatch']:,} of {compared:,} derivatives differ, " if compared > 1 else ""
-    return f"The backward rule of {node.op} for operand {name} is wrong at node {blame}{where}: {share}the worst is analytic {worst.analytic:.6g}, numeric {worst.numeric:.6g}."
-
-
-def _excused(subject: Subject, b: Block, wrong: Sequence[int], noisy: Sequence[int], kinked: Sequence[int]) -> Block:
-    """A global mismatch of a narrow dtype, or of what is noise or a kink further down, where every rule downstream is right."""
-    if b.scope != "global" or b.node is None or b.code != CODE["mismatch"] or any(i > b.node for i in wrong):
-        return b
-    if not set(subject.downstream(b.node)).isdisjoint(kinked):
-        return excused(b, "nonsmooth", KINKED)
-    if subject.double and not any(i > b.node for i in noisy):
-        return b
-    return excused(b, "noise", "round-off that grew between here and the root: every rule downstream is right")
-
-
-KINKED = "every rule is right by itself, but some stand at a kink or a tie, where what each gives by convention need not add up to a derivative"
-
-
-def excused(b: Block, verdict: Literal["noise", "nonsmooth"], reason: str) -> Block:
-    """The block with its mismatches, if any, turned into another verdict."""
-    counts = dict(b.counts)
-    wrong = counts.pop("mismatch", 0)
-    if not wrong:
-        return b
-    counts[verdict] = counts.get(verdict, 0) + wrong
-    mismatch = b.codes == CODE["mismatch"]
-    reasons = tuple(reason if m else r for m, r in zip(mismatch, b.reasons, strict=True))
-    return replace(b, codes=np.where(mismatch, CODE[verdict], b.codes), reasons=reasons, counts=counts)
+    most = np.inf if budget is None else number("check", "budget", budget, above=0)
+    return Subject(trace.data, ruler, most, whole("check", "seed", seed), watch)
 
 
 def _chosen(trace: Trace, nodes: Any) -> list[int]:
@@ -204,8 +131,17 @@ def _chosen(trace: Trace, nodes: Any) -> list[int]:
     return sorted({trace.node(key).id for key in keys})
 
 
-def jobs_of(subject: Subject, chosen: list[int], allowance: float) -> tuple[list[Job], list[Block]]:
-    """The work, newest node first, and blocks for what does not fit into the allowance."""
+class Plan(NamedTuple):
+    """What is to be checked, newest node first."""
+
+    rules: list[int]
+    gradients: list[int]
+    skipped: list[Block]
+    """For the gradients that would take too long; of the newest node last."""
+
+
+def plan_of(subject: Subject, chosen: list[int], allowance: float) -> Plan:
+    """What is to be checked of the chosen nodes, and what does not fit into the allowance."""
     nodes = subject.nodes
     picked = set(chosen)
     rules = picked | {c for i in chosen for c in subject.exact.consumers[i]}
@@ -223,27 +159,35 @@ def jobs_of(subject: Subject, chosen: list[int], allowance: float) -> tuple[list
         spent += prices[i]
         if spent <= allowance:
             affordable.add(i)
-    order = sorted(rules | picked, reverse=True)
     reason = "too much to replay: all global checks together would pass 2**11 budgets; name it in nodes=, or raise budget="
     skipped = [single(i, "global", None, title(nodes[i]), "skipped", reason) for i in reached if i not in affordable]
-    jobs = [Job("rules", group) for group in _groups(order, lambda _: 0.0)]
-    return [*jobs, *(Job("gradients", group) for group in _groups([i for i in order if i in affordable], _rows(subject)))], skipped
+    return Plan(sorted(rules, reverse=True), sorted(affordable, reverse=True), skipped)
 
 
-def _groups(ids: Sequence[int], size: Callable[[int], float]) -> list[tuple[int, ...]]:
-    """Neighbours in pieces that are not too large."""
-    groups: list[list[int]] = []
-    held = 0.0
-    for i in ids:
-        if not groups or len(groups[-1]) == _TOGETHER or held + size(i) > _ROWS:
-            groups.append([])
-            held = 0.0
-        groups[-1].append(i)
-        held += size(i)
-    return [tuple(g) for g in groups]
+def jobs_of(subject: Subject, plan: Plan) -> list[Job]:
+    """The work, in pieces that are not too large."""
+    work: list[tuple[Kind, list[int], Callable[[int], float]]] = [
+        ("rules", plan.rules, lambda _: 0.0),
+        ("gradients", plan.gradients, rows_of(subject)),
+    ]
+    found: list[Job] = []
+    for kind, ids, size in work:
+        start = 0
+        while start < len(ids):
+            found.append(group(kind, ids, start, size))
+            start += len(found[-1].nodes)
+    return found
 
 
-def _rows(subject: Subject) -> Callable[[int], float]:
+def group(kind: Kind, ids: Sequence[int], start: int, size: Callable[[int], float], most: int = TOGETHER) -> Job:
+    """From one place on as many neighbours as are not too large together."""
+    end, held = start + 1, size(ids[start])
+    while end < len(ids) and end - start < most and (held := held + size(ids[end])) <= _ROWS:
+        end += 1
+    return Job(kind, tuple(ids[start:end]))
+
+
+def rows_of(subject: Subject) -> Callable[[int], float]:
     """How many array elements the rows of a node's global check are where the graph is widest; an upper bound."""
     nodes = subject.nodes
     widest = max([n.value.size for n in nodes if n.cotangent is not None], default=1)

@@ -27,6 +27,7 @@ def overwritten(subject: Subject, i: int) -> str:
         return ""
     others = [n for n in subject.nodes if n.op == node.op and n.id != i and n.kind == "op" and _shapes(subject, n) == _shapes(subject, node)]
     for other in sorted(others, key=lambda n: abs(n.id - i))[:_MOST]:
+        subject.watch()
         theirs = _rule(subject, node, other)
         if theirs is not None and _same(subject, sent, theirs):
             where = f" ({other.source})" if other.source else ""

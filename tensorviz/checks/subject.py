@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,11 +30,33 @@ def _ruled(share: Share) -> Share:
     return replace(share, value=np.asarray(unbroadcast(share.local, share.value.shape))) if share.by_hand else share
 
 
+def unwatched() -> None:
+    """Where nobody waits for the check."""
+
+
+class _Watched(Program):
+    """A program that calls ``watch`` before each op that it runs."""
+
+    def __init__(self, data: TraceData, watch: Callable[[], None], dtype: npt.DTypeLike | None = None) -> None:
+        self._watch = watch
+        super().__init__(data.nodes, dtype=dtype)
+
+    def _prepare(self, i: int) -> Callable[..., Any]:
+        forward, watch = super()._prepare(i), self._watch
+
+        def watched(*operands: Any, **params: Any) -> Any:
+            watch()
+            return forward(*operands, **params)
+
+        self._forwards[i] = watched
+        return watched
+
+
 class Subject:
     """What every check of one trace shares; made once per trace and per process."""
 
-    def __init__(self, data: TraceData, ruler: Ruler, budget: float, seed: int) -> None:
-        self.data, self.ruler, self.budget, self.seed = data, ruler, budget, seed
+    def __init__(self, data: TraceData, ruler: Ruler, budget: float, seed: int, watch: Callable[[], None] = unwatched) -> None:
+        self.data, self.ruler, self.budget, self.seed, self.watch = data, ruler, budget, seed, watch
         self.nodes: Sequence[TraceNode] = data.nodes
         self.pulled = None if data.complete else {step.node for step in data.steps if step.kind == "pull"}
         """Of a pass that stopped: the nodes whose rule has run, so that their gradient was complete; None where all are."""
@@ -56,12 +79,15 @@ class Subject:
     @cached_property
     def plain(self) -> Program:
         """The graph in the recorded dtypes."""
-        return Program(self.data.nodes)
+        return self._program()
 
     @cached_property
     def exact(self) -> Program:
         """The graph in float64."""
-        return self.plain if self.double else Program(self.data.nodes, dtype=np.float64)
+        return self.plain if self.double else self._program(np.float64)
+
+    def _program(self, dtype: npt.DTypeLike | None = None) -> Program:
+        return Program(self.data.nodes, dtype=dtype) if self.watch is unwatched else _Watched(self.data, self.watch, dtype)
 
     @cached_property
     def stacked(self) -> Stacked:
@@ -145,11 +171,9 @@ class Subject:
 
     def reruns(self, order: list[int]) -> tuple[str, str] | None:
         """The first trouble among some results."""
-        if len(self._known) < len(self.nodes):
-            for n in self.nodes:
-                if n.kind == "op":
-                    self.rerun(n.id)
-            self._known = set(range(len(self.nodes)))
+        for i in order:
+            if i not in self._known:
+                self.rerun(i)
         return next((self.trouble[i] for i in order if i in self.trouble), None) if self.trouble else None
 
     def rng(self, *key: int) -> np.random.Generator:

@@ -6,6 +6,7 @@ import math
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tensorviz.errors import TensorvizError
@@ -14,15 +15,29 @@ from tensorviz.widgets import payload
 
 if TYPE_CHECKING:
     from tensorviz.checks.alongside import Alongside, Update
-    from tensorviz.checks.report import Block, CheckReport, CheckRow
+    from tensorviz.checks.report import Block, CheckReport
 
 BY_ITSELF_NODES = 1_000
 BY_ITSELF_ELEMENTS = 50_000
-"""A trace up to this size is checked as soon as its stepper is open: a few seconds of half of the interpreter."""
+"""A trace up to this size is checked as soon as its stepper is open: about a second's work."""
+
+PART = 2_000
+"""Blocks that one message tells of: some 100 kB, which a page takes over between two of its frames."""
 
 Message = dict[str, Any]
 Send = Callable[[Message], bool]
 """Takes a message to one display; False where that is gone."""
+
+
+@dataclass
+class _Follower:
+    """One display, and what it knows."""
+
+    send: Send
+    source: Alongside | CheckReport | None
+    """Whose blocks it has."""
+    sent: int
+    """How many of them."""
 
 
 class Feed:
@@ -30,10 +45,11 @@ class Feed:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = weakref.ref(trace)
-        self._followers: dict[str, Send] = {}
+        self._followers: dict[str, _Follower] = {}
         self._running: Alongside | None = None
         self._asked = False
         self._lock = threading.RLock()
+        """Several threads come by: that of the check, that of the cells, and the one in which a kernel hears its pages."""
 
     def follow(self, name: str, send: Send, known: CheckReport | None) -> None:
         """Tell a display what there is beside the report that it came with, and what comes. The first one starts the check of a trace of no great size."""
@@ -41,14 +57,10 @@ class Feed:
         if trace is None:
             return
         with self._lock:
-            self._followers[name] = send
-            if trace.report is not None and trace.report is not known:
-                running = self._running
-                state, done, total = ("done", 0, 0) if running is None else (running.state, running.done, running.total)
-                note = "" if running is None else running.note
-                self._send(send, message(state, done, total, trace.report.blocks, trace.report, note, whole=True))
-            else:
-                self._send(send, {"state": "none" if trace.report is None else "done", "done": 0, "total": 0})
+            running = self._running
+            source = running if running is not None and known is running.latest else known
+            follower = self._followers[name] = _Follower(send, source, 0 if known is None else len(known.blocks))
+            self._bring(name, follower)
             if not self._asked and trace.report is None and _light(trace):
                 self.ask("start")
 
@@ -56,32 +68,62 @@ class Feed:
         """``start`` or ``cancel``; anything else is passed over."""
         trace = self._trace()
         with self._lock:
-            if action == "cancel" and self._running is not None:
-                self._running.cancel()
-            elif action == "start" and trace is not None and (self._running is None or self._running.wait(0)):
+            running = self._running
+            if action == "cancel" and running is not None:
+                running.cancel()
+                self._hear()  # at once: the op that is being run may take a while
+            elif action == "start" and trace is not None and (running is None or not running.going):
                 self._asked = True
+                if running is not None:
+                    running.abandon()
                 try:
-                    self._running = trace.check_alongside(self._tell)
+                    self._running = trace.check_alongside(self._hear)
                 except TensorvizError as error:
-                    self._all({"state": "failed", "done": 0, "total": 0, "note": str(error)})
+                    for name, follower in list(self._followers.items()):
+                        self._send(name, follower, {"state": "failed", "done": 0, "total": 0, "note": str(error)})
                     return
-                self._all({"state": "running", "done": 0, "total": len(trace.nodes), "whole": True})
+                self._hear()
 
-    def _tell(self, update: Update) -> None:
-        self._all(message(update.state, update.done, update.total, update.new, update.report, update.note))
-
-    def _all(self, what: Message) -> None:
+    def _hear(self, _: Update | None = None) -> None:
+        """Bring every display up to date, and end a check that no display follows any more."""
         with self._lock:
-            for name, send in list(self._followers.items()):
-                if not self._send(send, what):
-                    del self._followers[name]
+            for name, follower in list(self._followers.items()):
+                self._bring(name, follower)
+            if self._running is not None and not self._followers:
+                self._running.cancel()
 
-    @staticmethod
-    def _send(send: Send, what: Message) -> bool:
+    def _bring(self, name: str, follower: _Follower) -> None:
+        """Send one display what is new to it."""
+        trace, running = self._trace(), self._running
+        if trace is None:
+            return
+        report = trace.report
+        source: Alongside | CheckReport | None = report
+        state, done, total, note = "none" if report is None else "done", 0, 0, ""
+        if running is not None and running.current:
+            source, report = running, running.latest
+            state, done, total, note = running.state, running.done, running.total, running.note
+            if state == "running" and not running.going:
+                state = "cancelled"
+        whole = follower.source is not source
+        if whole:
+            follower.source, follower.sent = source, 0
+        blocks = () if report is None else report.blocks[follower.sent :]
+        for start in range(0, max(1, len(blocks)), PART):
+            part = blocks[start : start + PART]
+            follower.sent += len(part)
+            if not self._send(name, follower, message(state, done, total, part, report, note, whole=whole)):
+                return
+            whole = False
+
+    def _send(self, name: str, follower: _Follower, what: Message) -> bool:
         try:
-            return send(what)
+            there = follower.send(what)
         except Exception:  # noqa: BLE001 - a comm may be closed under a thread at any moment; that display hears no more
-            return False
+            there = False
+        if not there:
+            self._followers.pop(name, None)
+        return there
 
 
 _feeds: weakref.WeakKeyDictionary[Trace, Feed] = weakref.WeakKeyDictionary()
@@ -100,33 +142,34 @@ def _light(trace: Trace) -> bool:
     return len(trace.nodes) <= BY_ITSELF_NODES and size <= BY_ITSELF_ELEMENTS
 
 
-def message(state: str, done: int, total: int, blocks: Sequence[Block], report: CheckReport, note: str = "", *, whole: bool = False) -> Message:
+def message(
+    state: str, done: int, total: int, blocks: Sequence[Block], report: CheckReport | None, note: str = "", *, whole: bool = False
+) -> Message:
     """What a display is told: where the check stands, and rows by column. ``whole``: they take the place of all before."""
-    most = max(2, payload.MOST_ROWS // max(1, 3 * max(total, len(blocks) // 3)))
-    rows = [row for b in blocks for row in payload.worst_of(b, most)]
-    blame = -1 if report.blame is None else report.blame
-    found: Message = {"state": state, "done": done, "total": total, "kind": report.kind, "blame": blame, "note": note or report.blame_text}
+    found: Message = {"state": state, "done": done, "total": total}
+    if report is not None:
+        found |= {"kind": report.kind, "blame": -1 if report.blame is None else report.blame, "note": note or report.blame_text}
     if whole:
         found["whole"] = True
-    if rows:
-        found["rows"] = columns(rows)
+    if blocks:
+        found["rows"] = columns(blocks, max(2, payload.MOST_ROWS // max(1, 3 * total, len(blocks))))
     return found
 
 
-def columns(rows: Sequence[CheckRow]) -> dict[str, list[Any]]:
-    """Rows column by column, in JSON: what is no number there is the word that JavaScript reads as one."""
-    return {
-        "node": [-1 if r.node is None else r.node for r in rows],
-        "slot": [-1 if r.slot is None else r.slot for r in rows],
-        "scope": [r.scope for r in rows],
-        "title": [r.title for r in rows],
-        "index": [payload.place(r) for r in rows],
-        "verdict": [r.verdict for r in rows],
-        "reason": [r.reason for r in rows],
-        "analytic": [_number(r.analytic) for r in rows],
-        "numeric": [_number(r.numeric) for r in rows],
-        "error": [_number(r.error) for r in rows],
-    }
+def columns(blocks: Sequence[Block], most: int) -> dict[str, list[Any]]:
+    """The worst rows of each block, column by column, in JSON: what is no number there is the word that JavaScript reads as one, and what is none anyhow a position in ``words``."""
+    words: dict[str, int] = {}
+    found: dict[str, list[Any]] = {name: [] for name in ("node", "slot", "analytic", "numeric", "error", "scope", "index", "verdict", "reason")}
+    for b in blocks:
+        for row in payload.worst_of(b, most):
+            for name in ("node", "slot"):
+                number = getattr(row, name)
+                found[name].append(-1 if number is None else number)
+            for name in ("analytic", "numeric", "error"):
+                found[name].append(_number(getattr(row, name)))
+            for name, word in (("scope", row.scope), ("index", payload.place(row)), ("verdict", row.verdict), ("reason", row.reason)):
+                found[name].append(words.setdefault(word, len(words)))
+    return found | {"words": list(words)}
 
 
 def _number(x: float) -> float | str:

@@ -5,7 +5,6 @@ export interface Row {
   readonly node: number;
   readonly slot: number;
   readonly scope: string;
-  readonly title: string;
   readonly index: string;
   readonly analytic: number;
   readonly numeric: number;
@@ -24,8 +23,10 @@ export interface CheckMessage {
   readonly note?: string;
   /** These rows take the place of all before. */
   readonly whole?: boolean;
-  /** Column by column; what JSON has no number for is a word. */
-  readonly rows?: { readonly [name in keyof Row]: readonly (number | string)[] };
+  /** Column by column: what JSON has no number for is a word, and where a row has a word there is its place in the list of them. */
+  readonly rows?: { readonly [name in keyof Row]: readonly (number | string)[] } & {
+    readonly words: readonly string[];
+  };
 }
 
 export const WORST = ["mismatch", "undefined", "nondeterministic", "input", "nonsmooth", "noise", "skipped", "ok"];
@@ -38,6 +39,8 @@ export class Check {
   readonly rules = new Map<string, Row[]>();
   /** The worst verdict of a node: of its gradient and of what its rule sends. */
   readonly worst = new Map<number, string>();
+  /** Rows that differ: what is looked for again and again, and seldom there. */
+  wrong: Row[] = [];
   /** Grows with every change. */
   version = 0;
   /** The worst verdict of all; empty where nothing was checked. */
@@ -60,7 +63,6 @@ export class Check {
         node: nodes[i] ?? -1,
         slot: slots[i] ?? -1,
         scope: v.scope[i] ?? "",
-        title: v.title[i] ?? "",
         index: v.index[i] ?? "",
         analytic: analytic[i] ?? NaN,
         numeric: numeric[i] ?? NaN,
@@ -78,6 +80,7 @@ export class Check {
       if (list) list.push(row);
       else map.set(key, [row]);
     };
+    if (row.verdict === "mismatch") this.wrong.push(row);
     if (row.scope === "local") add(this.rules, `${row.node}:${row.slot}`);
     else add(this.gradients, row.node);
     const before = this.worst.get(row.node);
@@ -87,10 +90,7 @@ export class Check {
 
   /** As the report has it: of the nodes whose own rule or sum is wrong, the one nearest the root. */
   #culprit(): number {
-    let found = -1;
-    for (const rows of [...this.rules.values(), ...this.gradients.values()])
-      for (const r of rows) if (r.verdict === "mismatch" && r.scope !== "global") found = Math.max(found, r.node);
-    return found;
+    return this.wrong.reduce((found, r) => (r.scope === "global" ? found : Math.max(found, r.node)), -1);
   }
 
   /** Take over what the kernel says; null: it is gone. */
@@ -102,16 +102,18 @@ export class Check {
   }
 
   #take(message: CheckMessage): void {
-    if (message.whole) for (const map of [this.gradients, this.rules, this.worst]) map.clear();
+    if (message.whole) {
+      for (const map of [this.gradients, this.rules, this.worst]) map.clear();
+      this.wrong = [];
+    }
     const { rows } = message;
     for (let i = 0; i < (rows?.node.length ?? 0); i++) {
-      const text = (name: keyof Row) => String(rows?.[name][i] ?? "");
-      const number = (name: keyof Row) => Number(rows?.[name][i] ?? NaN);
+      const number = (name: keyof Row) => Number(rows?.[name][i]);
+      const text = (name: keyof Row) => rows?.words[number(name)] ?? "";
       this.#put({
         node: number("node"),
         slot: number("slot"),
         scope: text("scope"),
-        title: text("title"),
         index: text("index"),
         analytic: number("analytic"),
         numeric: number("numeric"),

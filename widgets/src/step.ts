@@ -64,6 +64,10 @@ export class Steps {
   readonly #stops: Record<Granularity, readonly number[]>;
   readonly #points = new Map<string, readonly number[]>();
   readonly #groupOf: Int32Array;
+  /** Grows when the marks change. */
+  version = 0;
+  #wrong: readonly Row[] | null = null;
+  #marked = 0;
   /** The record of a backward pass that is a graph itself: every step computes one value. */
   readonly computes: boolean;
 
@@ -156,21 +160,22 @@ export class Steps {
     else if (sent === "inf" && !held && !again) add("inf", "∞");
   }
 
-  /** The marks of the check, again where more verdicts have arrived. */
+  /** The marks of the check, again where more is wrong; of very much, while more arrives, now and then. */
   markChecks(): void {
+    const { wrong, progress } = checkOf(this.rec);
+    const more = wrong.length - this.#marked;
+    if (wrong === this.#wrong && (!more || (progress?.state === "running" && more < this.#marked / 2))) return;
+    [this.#wrong, this.#marked] = [wrong, wrong.length];
+    this.version++;
     const others = this.marks.filter((m) => m.kind !== "check");
-    const { rules, gradients } = checkOf(this.rec);
     const found = new Map<string, Mark>(); // one for a rule, however many operands it fails
-    const add = (rows: readonly Row[], of: string, at: (node: number) => number | undefined) => {
-      const node = rows.find((row) => row.verdict === "mismatch")?.node ?? -1;
-      const step = at(node);
-      if (step === undefined) return;
-      const said = `${of}${shortTitle(this.rec, node)}: mismatch`;
-      found.set(said + node, { step, kind: "check", node, label: "≠", said });
-    };
-    // A wrong rule is marked where it runs, a wrong gradient where it is complete.
-    for (const rows of rules.values()) add(rows, "the rule of ", (node) => (node < 0 ? undefined : this.ruled(node)));
-    for (const rows of gradients.values()) add(rows, "∂", (node) => this.#totals[node]?.at(-1)?.step);
+    for (const { node, scope } of wrong) {
+      if (node < 0) continue;
+      // A wrong rule is marked where it runs, a wrong gradient where it is complete.
+      const step = scope === "local" ? this.ruled(node) : this.#totals[node]?.at(-1)?.step;
+      const said = `${scope === "local" ? "the rule of " : "∂"}${shortTitle(this.rec, node)}: mismatch`;
+      if (step !== undefined) found.set(said + node, { step, kind: "check", node, label: "≠", said });
+    }
     // One by one: a long pass has more marks than a call takes arguments.
     this.marks.length = 0;
     for (const mark of [...others, ...found.values()].sort((a, b) => a.step - b.step)) this.marks.push(mark);

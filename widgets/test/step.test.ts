@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { checkOf, type CheckMessage, type Row } from "../src/check";
+import { checkOf } from "../src/check";
 import { Steps } from "../src/step";
 import { bands, placed } from "../src/view/timeline";
 import type { Recording } from "../src/wire";
 import { recording, shared } from "./golden";
+import { columns } from "./rows";
 
 const states = (steps: Steps, k: number) => steps.rec.header.nodes.map((_, id) => steps.node(id, k)).join(" ");
 
@@ -237,6 +238,8 @@ describe("a pass of very many marks", () => {
 
   it("takes verdicts like any other", () => {
     for (const mark of many) steps.marks.push(mark);
+    const rows = columns({ node: 3, verdict: "mismatch" });
+    checkOf(steps.rec).hear({ state: "done", done: 1, total: 1, kind: "mismatch", rows });
     steps.markChecks();
     expect(steps.marks.length).toBeGreaterThan(300_000);
     expect(steps.marks.every((m, i) => !i || m.step >= (steps.marks[i - 1]?.step ?? 0))).toBe(true);
@@ -272,32 +275,15 @@ describe("the brackets under the track", () => {
 });
 
 describe("the marks of a failed check", () => {
-  const row = { slot: 0, title: "t", index: "[0]", analytic: 2, numeric: 1, error: 0.5, reason: "" };
-  const columns = (rows: { node: number; scope: string }[]) => {
-    const whole = rows.map((r) => ({ ...row, verdict: "mismatch", ...r }));
-    const column = (name: keyof Row) => whole.map((r) => r[name]);
-    const names = [
-      "node",
-      "slot",
-      "scope",
-      "title",
-      "index",
-      "analytic",
-      "numeric",
-      "error",
-      "verdict",
-      "reason",
-    ] as const;
-    return Object.fromEntries(names.map((name) => [name, column(name)])) as unknown as NonNullable<
-      CheckMessage["rows"]
-    >;
-  };
+  const wrong = (rows: { node: number; scope: string }[]) =>
+    columns(...rows.map((r) => ({ ...r, verdict: "mismatch" })));
+  const found = (steps: Steps) => steps.marks.filter((m) => m.kind === "check").map((m) => [m.step, m.label, m.said]);
   const marked = (rows: { node: number; scope: string }[]) => {
     const rec = recording("broadcast");
     const steps = new Steps(rec);
-    checkOf(rec).hear({ state: "done", done: 1, total: 1, kind: "mismatch", rows: columns(rows) });
+    checkOf(rec).hear({ state: "done", done: 1, total: 1, kind: "mismatch", rows: wrong(rows) });
     steps.markChecks();
-    return steps.marks.filter((m) => m.kind === "check").map((m) => [m.step, m.label, m.said]);
+    return found(steps);
   };
 
   it("stand where the rule that is wrong runs, once a rule, and say which it is", () => {
@@ -309,5 +295,27 @@ describe("the marks of a failed check", () => {
 
   it("stand where a wrong gradient is complete, which is not where its rule runs", () => {
     expect(marked([{ node: 1, scope: "global" }])).toEqual([[8, "≠", "∂b: mismatch"]]);
+  });
+
+  it("are made anew where something else is wrong, of much only now and then while more arrives, and at the end", () => {
+    const rec = recording("broadcast");
+    const [check, steps] = [checkOf(rec), new Steps(rec)];
+    const hear = (state: "running" | "done", rows: { node: number; scope: string }[], whole = false) => {
+      const before = steps.version;
+      check.hear({ state, done: 1, total: 9, kind: "mismatch", whole, rows: wrong(rows) });
+      steps.markChecks();
+      return steps.version > before;
+    };
+    const rule = { node: 3, scope: "local" };
+    const five = Array.from({ length: 5 }, () => rule);
+    expect([hear("running", five), hear("running", []), hear("running", [{ node: 1, scope: "global" }])]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(found(steps)).toHaveLength(1);
+    expect([hear("done", []), hear("done", [])]).toEqual([true, false]);
+    expect(found(steps)).toHaveLength(2);
+    expect([hear("done", five, true), found(steps).length]).toEqual([true, 1]);
   });
 });

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Store, type State } from "../src/state";
 import { stepper, type Stepper } from "../src/stepper";
 import { recording } from "./golden";
+import { columns } from "./rows";
 
 let view: Stepper;
 let store: Store;
@@ -261,25 +262,13 @@ describe("the inspector", () => {
 });
 
 describe("the check beside the pass", () => {
-  const columns = (node: number, slot: number, scope: string, verdict: string) => ({
-    node: [node],
-    slot: [slot],
-    scope: [scope],
-    title: ["t"],
-    index: ["[0]"],
-    analytic: [2],
-    numeric: ["NaN"],
-    error: [0.5],
-    verdict: [verdict],
-    reason: [""],
-  });
   const blamed = (state: "running" | "done", done: number) => ({
     state,
     done,
     total: 4,
     kind: "mismatch",
     blame: 3,
-    rows: columns(3, 0, "local", "mismatch"),
+    rows: columns({ node: 3, slot: 0, scope: "local", verdict: "mismatch" }),
   });
   const group = () => named("Check")?.closest('[role="group"]') ?? view.element.querySelector(".tv-checker");
 
@@ -292,7 +281,14 @@ describe("the check beside the pass", () => {
     drawn();
     expect(button?.hidden).toBe(false);
     expect(button?.getAttribute("aria-label")).toBe("Check the gradients");
-    view.hear({ state: "running", done: 1, total: 4, kind: "ok", blame: -1, rows: columns(3, 0, "local", "ok") });
+    view.hear({
+      state: "running",
+      done: 1,
+      total: 4,
+      kind: "ok",
+      blame: -1,
+      rows: columns({ node: 3, slot: 0, scope: "local", verdict: "ok" }),
+    });
     drawn();
     expect(button?.getAttribute("aria-label")).toBe("Cancel the check");
     expect([bar?.hidden, bar?.value, group()?.textContent]).toEqual([false, 0.25, "1 / 4"]);
@@ -316,7 +312,14 @@ describe("the check beside the pass", () => {
     drawn();
     expect(view.element.querySelector('[data-node="3"] .tv-verdict')?.getAttribute("data-sign")).toBe("bad");
     expect(view.element.querySelector('[data-node="2"] .tv-verdict')).toBeNull();
-    view.hear({ state: "done", done: 4, total: 4, kind: "mismatch", blame: 3, rows: columns(2, -1, "global", "ok") });
+    view.hear({
+      state: "done",
+      done: 4,
+      total: 4,
+      kind: "mismatch",
+      blame: 3,
+      rows: columns({ node: 2, slot: -1, scope: "global", verdict: "ok" }),
+    });
     drawn();
     expect(view.element.querySelector('[data-node="2"] .tv-verdict')?.getAttribute("data-sign")).toBe("ok");
     named("Go to the blamed node, (X + b) ** 2")?.click();
@@ -332,17 +335,9 @@ describe("the check beside the pass", () => {
 
   it("gives the worst entry in the chip, as the report does, not the first that is wrong", () => {
     open("broadcast", { step: 3 });
-    const one = columns(3, 0, "local", "mismatch");
-    const twice = Object.fromEntries(
-      Object.entries(one).map(([name, [x]]) => [name, [x, x, x]]),
-    ) as unknown as typeof one;
-    const entries = {
-      index: ["[0]", "[4]", "[5]"],
-      analytic: [1, 1, 2],
-      numeric: [1.4, 2.2, 2.1],
-      error: [0.29, 0.54, 0.05],
-    };
-    const rows = { ...twice, ...entries };
+    const wrong = (index: string, analytic: number, numeric: number, error: number) =>
+      ({ node: 3, verdict: "mismatch", index, analytic, numeric, error }) as const;
+    const rows = columns(wrong("[0]", 1, 1.4, 0.29), wrong("[4]", 1, 2.2, 0.54), wrong("[5]", 2, 2.1, 0.05));
     view.hear({ state: "done", done: 4, total: 4, kind: "mismatch", blame: 3, rows });
     drawn();
     expect(view.element.querySelector(".tv-chip")?.textContent).toBe("its own rule: mismatch · 0.54 at [4]");
@@ -370,7 +365,7 @@ describe("the check beside the pass", () => {
       total: 4,
       kind: "mismatch",
       blame: 3,
-      rows: columns(3, 0, "local", "mismatch"),
+      rows: columns({ node: 3, slot: 0, scope: "local", verdict: "mismatch" }),
     } as const;
     open("broadcast", { step: 1 });
     view.hear(blamed);

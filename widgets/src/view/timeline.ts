@@ -1,5 +1,4 @@
 /** The slider over all steps, with what is worth stopping at above it and the rules below. */
-import { checkOf } from "../check";
 import { attribute, h, s } from "../dom";
 import { until, type Mark } from "../step";
 import type { Context, Pane } from "./context";
@@ -43,8 +42,7 @@ export function timeline(context: Context): Pane {
   let dots: SVGCircleElement[] = [];
   let brackets: { group: { first: number; last: number }; line: SVGElement; label: SVGElement | null }[] = [];
   let pills: { mark: Mark; element: SVGGElement }[] = [];
-  const check = checkOf(rec);
-  let version = 0;
+  let version = steps.version;
   const x = (k: number) => (n === 1 ? width / 2 : EDGE + ((width - 2 * EDGE) * k) / (n - 1));
 
   slider.addEventListener("input", () => store.set({ step: Number(slider.value) - 1, playing: false }));
@@ -136,8 +134,8 @@ export function timeline(context: Context): Pane {
         points = breakpoints.length ? JSON.stringify(breakpoints) : "";
         if (points || svg.querySelector(".tv-point")) draw();
       }
-      if (check.version !== version && width) {
-        version = check.version;
+      if (steps.version !== version && width) {
+        version = steps.version;
         draw();
       }
       if (step === shown) return;
