@@ -492,13 +492,20 @@ class Trace:
         return explain(self, key)
 
     def to_svg(self, path: str | PathLike[str] | None = None, *, step: int | None = None, **options: Any) -> str:
-        """The picture as SVG text; also written to ``path`` if given."""
+        """The picture as SVG text; also written to ``path`` if given.
+
+        ``step``: the state after that step; ``steps=[0, 4, 9]`` draws a filmstrip (with ``columns``). Options: ``palette`` (``"light"``, ``"dark"``,
+        ``"cs231n"``), ``direction`` (``"LR"``, ``"TB"``), ``title``, ``scale``, ``legend``, ``max_nodes``, ``engine``, ``timeout``; see :func:`tensorviz.views.svg.to_svg`.
+        """
         from tensorviz.views.svg import to_svg
 
         return to_svg(self, path, step=step, **options)
 
     def to_animated_svg(self, path: str | PathLike[str] | None = None, *, step: int | None = None, **options: Any) -> str:
-        """The pass as one SVG that plays by itself, in browsers and READMEs; also written to ``path`` if given."""
+        """The pass as one SVG that plays by itself, in browsers and READMEs; also written to ``path`` if given.
+
+        Options: ``steps`` (``"micro"``, ``"share"``, ``"node"`` or step numbers), ``seconds_per_step``, and those of :meth:`to_svg`.
+        """
         from tensorviz.views.animation import to_animated_svg
 
         return to_animated_svg(self, path, step=step, **options)
@@ -510,19 +517,25 @@ class Trace:
         return to_dot(self, path, step=step, **options)
 
     def to_html(self, path: str | PathLike[str] | None = None, *, step: int | None = None, **options: Any) -> str:
-        """One self-contained page with the stepper: no kernel, no network."""
+        """One self-contained page with the stepper: no kernel, no network. Options: ``theme``, ``presentation``, ``title``."""
         from tensorviz.widgets.page import to_html
 
         return to_html(self, path, step=step, **options)
 
     def to_png(self, path: str | PathLike[str] | None = None, *, step: int | None = None, **options: Any) -> bytes:
-        """The picture as PNG bytes (needs the extra ``image``)."""
+        """The picture as PNG bytes (needs the extra ``image``); ``width`` in pixels, or ``scale``, and the options of :meth:`to_svg`."""
         from tensorviz.views.image import to_png
 
         return to_png(self, path, step=step, **options)
 
+    def to_gif(self, path: str | PathLike[str] | None = None, *, step: int | None = None, **options: Any) -> bytes:
+        """The pass as the bytes of a GIF that plays by itself, in slide programs too (needs the extra ``image``); options are those of :meth:`to_animated_svg`."""
+        from tensorviz.views.gif import to_gif
+
+        return to_gif(self, path, step=step, **options)
+
     def to_pdf(self, path: str | PathLike[str] | None = None, *, step: int | None = None, **options: Any) -> bytes:
-        """The picture as PDF bytes (needs the extra ``image``)."""
+        """The picture as PDF bytes (needs the extra ``image``); options are those of :meth:`to_svg`."""
         from tensorviz.views.image import to_pdf
 
         return to_pdf(self, path, step=step, **options)
@@ -577,7 +590,10 @@ _INSTEAD = {
     **dict.fromkeys(("value", "loss", "output", "root"), "its results are [trace.nodes[i].value for i in trace.roots]"),
     **dict.fromkeys(("tensors", "values", "ops", "edges", "leaves"), "the nodes of its graph are trace.nodes, each with op, inputs, value, shares"),
     **dict.fromkeys(("text", "to_text", "print"), "its steps as text are trace.summary()"),
-    **dict.fromkeys(("html", "page", "export"), "trace.to_html(path) writes a page that steps; to_svg, to_png, to_pdf, to_animated_svg draw"),
+    **dict.fromkeys(
+        ("html", "page", "export", "to_mp4", "to_video"),
+        "trace.to_html(path) writes a page that steps; to_svg, to_png, to_pdf, to_animated_svg, to_gif draw",
+    ),
     **dict.fromkeys(("to_json", "to_dict", "dump"), "trace.save(path) writes it, and tv.load(path) reads it again"),
     **dict.fromkeys(("gradcheck", "verify"), "trace.check() compares with finite differences"),
     **dict.fromkeys(("bug", "bugs"), 'trace.with_bug("overwrite") and nine others replay it with a mistake'),

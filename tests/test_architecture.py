@@ -65,8 +65,8 @@ ALLOWED_AT_TOP = {
     *("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", ".gitignore", ".gitattributes"),
 }
 
-FROM_IPYWIDGETS = {"IPython": "ipywidgets", "traitlets": "ipywidgets", "comm": "ipywidgets"}
-"""What ipywidgets itself stands on and brings, under its own name."""
+DECLARED_AS = {"IPython": "ipywidgets", "traitlets": "ipywidgets", "comm": "ipywidgets", "PIL": "pillow"}
+"""What ipywidgets itself stands on and brings, and what is imported under another name than it is installed."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def test_every_third_party_import_is_a_declared_dependency():
         top = i.target.split(".")[0]
         if top in sys.stdlib_module_names or top in {"tensorviz", "__future__"}:
             continue
-        name = FROM_IPYWIDGETS.get(top, top).replace("_", "-").lower()
+        name = DECLARED_AS.get(top, top).replace("_", "-").lower()
         found = name in names or f"{name}-python" in names
         assert found or i.for_types, f"{i}, which pyproject.toml does not declare"
 

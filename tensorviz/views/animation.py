@@ -100,14 +100,34 @@ def to_animated_svg(
 
     """
     refuse_unknown("to_animated_svg", unknown, OPTIONS)
-    check_step(trace, step, "to_animated_svg")
-    tokens = tokens_of(palette, "to_animated_svg")
-    one_of("to_animated_svg", "direction", direction, DIRECTIONS)
-    one_of("to_animated_svg", "engine", engine, ENGINES)
-    check_values("to_animated_svg", scale, max_nodes, title, timeout)
-    flag("to_animated_svg", "legend", legend)
-    number("to_animated_svg", "seconds_per_step", seconds_per_step, least=0.05, most=60)
-    wanted = sorted({k for k in stops(trace, steps, "to_animated_svg") if step is None or k <= step})
+    drawing = (palette, direction, engine, title, scale, legend, max_nodes, timeout)
+    return exported("to_animated_svg", path, Markup(animated("to_animated_svg", trace, step, steps, seconds_per_step, *drawing).markup))
+
+
+def animated(
+    where: str,
+    trace: Trace,
+    step: int | None,
+    steps: str | Sequence[int],
+    seconds_per_step: float,
+    palette: str,
+    direction: str,
+    engine: str,
+    title: str | None,
+    scale: float,
+    legend: bool,
+    max_nodes: int,
+    timeout: float,
+) -> Film:
+    """The film with its document, for the function ``where``; the arguments are those of :func:`to_animated_svg`."""
+    check_step(trace, step, where)
+    tokens = tokens_of(palette, where)
+    one_of(where, "direction", direction, DIRECTIONS)
+    one_of(where, "engine", engine, ENGINES)
+    check_values(where, scale, max_nodes, title, timeout)
+    flag(where, "legend", legend)
+    number(where, "seconds_per_step", seconds_per_step, least=0.05, most=60)
+    wanted = sorted({k for k in stops(trace, steps, where) if step is None or k <= step})
     if step is not None and step not in wanted:
         wanted.append(step)
     paint = Styled(tokens)
@@ -115,13 +135,12 @@ def to_animated_svg(
     composer = Composer(trace, paint, scale_of(trace), drawn, shown, direction)
     composer.place(engine, timeout)
     wanted = _drawn(trace, composer, wanted)
-    markup = ""
     for chosen, note in _fewer(trace, composer, wanted, steps, step):
         film = Film(composer, chosen, step, float(seconds_per_step))
-        markup = film.document(paint, title, scale, legend, note)
-        if len(markup.encode()) <= MOST_BYTES:
+        film.markup = film.document(paint, title, scale, legend, note)
+        if len(film.markup.encode()) <= MOST_BYTES:
             break
-    return exported("to_animated_svg", path, Markup(markup))
+    return film
 
 
 def _light(trace: Trace, most: int) -> tuple[Scene, list[Parts]]:
@@ -226,6 +245,8 @@ class Film:
         self.composer, self.trace, self.chosen, self.seconds = composer, composer.trace, chosen, seconds
         self.layers: dict[str, Layer] = {}
         self._drawn: dict[tuple[str, Hashable], list[Mark]] = {}
+        self.clock = _Clock(self)
+        self.markup = ""
         self.all = (1 << (len(chosen) + 1)) - 1
         for frame, now in enumerate(composer.states([*chosen, end])):
             self._see(frame, now)
@@ -277,6 +298,13 @@ class Film:
             born = tuple(c.seen(mark) for mark, _ in s.born)
             yield f"badges {s.key}", (rows, arrived, here, born), lambda s=s: "".join(c.badges(s))
 
+    def still(self, frame: int) -> str:
+        """The document with nothing in it that moves, as it looks in one frame, for programs that know no animation; the last is the state at the end."""
+        groups = {name: "<g>" if frames >> frame & 1 else '<g visibility="hidden">' for frames, name in self.clock.kept.items()}
+        markup = _GROUP.sub(lambda match: groups[match[1]], self.markup)
+        part = min(1.0, (frame + 1) / len(self.chosen))
+        return _MOTION.sub("", markup).replace('class="t ', f'transform="scale({part:.4g},1)" class="')
+
     # ---- the document ----------------------------------------------------------------------------------------
 
     def document(self, paint: Styled, title: str | None, scale: float, legend: bool, note: str) -> str:
@@ -285,7 +313,7 @@ class Film:
         picture_width, picture_height = c.size
         width = max(picture_width, LEAST_WIDTH)
         large = min(LARGEST_CAPTION / CAPTION, max(1.0, width / READ_AT))
-        clock = _Clock(self)
+        clock = self.clock = _Clock(self)
         out, top = [], 0.0
         if title:
             top = 34.0 * large
@@ -439,6 +467,9 @@ class _Clock:
         return f"{100 * frame * self.film.seconds / self.film.duration:.7g}%"
 
 
+_GROUP = re.compile(r'<g class="v (k\d+)"(?: visibility="hidden")?>')
+_MOTION = re.compile(r"\.tv\w+ \.(?:v|k\d+|t|f)\{[^}]*\}|@keyframes \w+\{(?:[^{}]*\{[^}]*\})*\}|@media [^{]*\{(?:[^{}]*\{[^}]*\})*\}")
+"""What a style sheet of ours says of motion."""
 _TOKEN = re.compile(r"<title>.*?</title>|<text[^>]*>.*?</text>|<g[^>]*>|</g>|<[a-z]+[^>]*/>", re.DOTALL)
 _PLACE = re.compile(r'transform="[^"]*"')
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from os import PathLike, fspath
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tensorviz.arguments import written
 
@@ -53,6 +54,15 @@ class Image(Exported, bytes):
         return bytes(self)
 
 
+class Moving(Exported, bytes):
+    """GIF, which a notebook plays."""
+
+    kind, unit = "GIF animation", "bytes"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"image/gif": b64encode(self).decode(), "text/plain": repr(self)}
+
+
 class Document(Exported, bytes):
     """PDF."""
 
@@ -68,7 +78,7 @@ class Told(str):
         return str(self).rstrip("\n")
 
 
-Content = TypeVar("Content", Markup, Dot, Page, Image, Document)
+Content = TypeVar("Content", Markup, Dot, Page, Image, Moving, Document)
 
 
 def exported(where: str, path: str | PathLike[str] | None, content: Content) -> Content:

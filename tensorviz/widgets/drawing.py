@@ -42,6 +42,12 @@ class Drawing:
         """The pass as one SVG that plays by itself; there must be steps to play."""
         return to_animated_svg(self.trace, path, **{**{k: v for k, v in self._options.items() if k in ANIMATED}, **options})
 
+    def to_gif(self, path: str | PathLike[str] | None = None, **options: Any) -> bytes:
+        """The pass as the bytes of a GIF that plays (needs the extra ``image``); there must be steps to play."""
+        from tensorviz.views.gif import to_gif
+
+        return to_gif(self.trace, path, **{**{k: v for k, v in self._options.items() if k in ANIMATED}, **options})
+
     def to_dot(self, path: str | PathLike[str] | None = None, **options: Any) -> str:
         """The picture as DOT text."""
         from tensorviz.views import dot

@@ -193,6 +193,13 @@ def test_png_and_pdf_come_from_the_extra(tmp_path: Path) -> None:
     assert int.from_bytes(large[16:20]) == pytest.approx(2 * int.from_bytes(small[16:20]), abs=2)
 
 
+def test_a_png_is_as_wide_as_the_slide_that_it_is_for() -> None:
+    pytest.importorskip("vl_convert")
+    assert int.from_bytes(circuits.staged().to_png(width=1280)[16:20]) == pytest.approx(1280, abs=1)
+    with pytest.raises(tv.errors.OptionError, match=re.escape("to_png: width must be a whole number of at least 1, got 0")):
+        circuits.staged().to_png(width=0)
+
+
 def test_without_the_extra_the_error_gives_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(MissingExtraError, match=re.escape("pip install 'tensorviz-backward[image]'")):
