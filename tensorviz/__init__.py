@@ -155,33 +155,18 @@ __all__ = [
 ]
 
 
-_MADE = "make a Tensor of an array with tv.tensor(array, requires_grad=True)"
-_OF_A_TRACE = "that is a method of the trace which backward() returns: trace.{}"
-_INSTEAD = {
-    **dict.fromkeys(("array", "asarray", "variable", "parameter", "zeros", "ones", "randn", "rand", "arange", "from_numpy"), _MADE),
-    **dict.fromkeys(
-        ("show", "step", "display", "visualize", "debugger"), "tv.debug(y) runs backward and shows the stepper; trace.show() shows a trace"
-    ),
-    **dict.fromkeys(("plot", "graph", "to_svg", "picture"), "tv.draw(y) shows the picture; tensorviz.views.plots has plots of a trace"),
-    **dict.fromkeys(("exercises", "quizzes"), 'tv.exercise("matmul") gives one, and help(tv.exercise) lists them; trace.quiz() asks about a pass'),
-    **dict.fromkeys(("function", "register", "op", "customop"), "an op of your own is tv.custom_op(name, forward, vjp)"),
-    **dict.fromkeys(("check", "check_grad", "check_grads"), "trace.check() checks a recorded pass, tv.gradcheck(f, x) a function"),
-    **dict.fromkeys(
-        ("break", "breakpoint", "set_detect_anomaly", "detect_anomaly"), 'with tv.break_on("nan"): ... stops a pass where the first is born'
-    ),
-    **{name: _OF_A_TRACE.format(f"{name}(...)") for name in ("quiz", "save", "with_bug", "explain", "summary", "to_html")},
-    "bugs": _OF_A_TRACE.format('with_bug("overwrite")'),
-}
-"""What there is in the place of names that one could expect."""
-
-
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name in _PARTS:
         return import_module(f"tensorviz.{name}")
     if name not in _LATER:
-        raise no_attribute("module 'tensorviz'", name, _INSTEAD, sys.modules[__name__])
+        from tensorviz.engine.words import ON_THE_PACKAGE, numpys
+
+        advice = numpys(name)
+        raise no_attribute(
+            "module 'tensorviz'", name, ON_THE_PACKAGE if advice is None else {name.lower(): advice, **ON_THE_PACKAGE}, sys.modules[__name__]
+        )
     found = globals()[name] = getattr(import_module(_LATER[name]), name)  # not asked for again
     return found
 

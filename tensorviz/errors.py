@@ -38,9 +38,10 @@ def no_attribute(owner: str, name: str, instead: Mapping[str, str], of: object) 
     if found is None and not name.startswith("_"):
         import difflib
 
-        near = difflib.get_close_matches(name, [known for known in dir(of) if not known.startswith("_")], 1)
+        known = [k for k in dir(of) if not k.startswith("_")]
+        near = [k for k in known if k.lower() == name.lower()] or difflib.get_close_matches(name, known, 1, 0.7)
         found = f"did you mean {near[0]}?" if near else None
-    return NamingError(f"{owner} has no attribute {name!r}{'' if found is None else f': {found}'}", name=name, obj=of)
+    return NamingError(f"{owner} has no attribute {name!r}{'' if found is None else f': {found}'}")  # without name=, for which Python guesses, too
 
 
 class ShapeError(TensorvizError, ValueError):

@@ -42,6 +42,7 @@ def _when_used(op: Op, name: str, slow: Callable[[Any, Any], Any], *, reflected:
             setattr(tensor_class(), name, fast)
         return slow(self, other)
 
+    first.__qualname__ = f"Tensor.{name}"  # for Python's errors, as where pow() gets a third operand
     return first
 
 

@@ -13,11 +13,14 @@ from tensorviz.engine.graph import HUGE, NUMPY_1, OURS, constant, holds_tensor
 from tensorviz.engine.mode import NOWHERE, Place, current
 from tensorviz.engine.node import NO_PARAMS, UNSETTLED, Node, new_uid
 from tensorviz.engine.refusals import FAILURES, explained, operand
+from tensorviz.engine.words import ON_TENSORS, Word
 from tensorviz.errors import DTypeError, TensorvizError
 
 if TYPE_CHECKING:
     from tensorviz.engine.op import Op
     from tensorviz.engine.tensor import Tensor
+
+_ABSENT = Word("", "")
 
 METHODS: dict[str, Callable[..., Any]] = {}
 """Methods of Tensor by name, attached when the Tensor class is made and whenever an op is added."""
@@ -38,6 +41,9 @@ def set_tensor_class(cls: Any, blank: Callable[[], Any]) -> None:
     for name, function in METHODS.items():
         if name not in cls.__dict__:
             setattr(cls, name, function)
+    for name, advice in ON_TENSORS.items():
+        if not hasattr(cls, name):
+            setattr(cls, name, Word(name, advice))
 
 
 def tensor_class() -> Any:
@@ -54,7 +60,7 @@ def attach(name: str, function: Callable[..., Any]) -> None:
     """Make ``function`` a method of Tensor, unless it has one of that name."""
     standing_in = METHODS.get(name) in _LATER
     METHODS[name] = function
-    if _tensor_class is not None and (standing_in or name not in _tensor_class.__dict__):
+    if _tensor_class is not None and (standing_in or isinstance(_tensor_class.__dict__.get(name, _ABSENT), Word)):
         setattr(_tensor_class, name, function)
 
 

@@ -10,12 +10,14 @@ import numpy as np
 
 from tensorviz.arguments import shown
 from tensorviz.engine import aliases, cuts, cycles, exits, protocols
+from tensorviz.engine.flat import Flat
 from tensorviz.engine.graph import check_dtype, frozen, leaf, same_bits, user_frame, weak
 from tensorviz.engine.mode import is_grad_enabled
 from tensorviz.engine.node import UNSETTLED, Changed, Node, new_uid, set_blank, twin
 from tensorviz.engine.own import Own
 from tensorviz.engine.run import METHODS, apply, set_tensor_class
 from tensorviz.engine.threads import lock
+from tensorviz.engine.words import ON_TENSORS
 from tensorviz.errors import ConversionError, DTypeError, InPlaceError, OptionTypeError, ShapeError
 
 if TYPE_CHECKING:
@@ -303,6 +305,15 @@ class Tensor(Node, metaclass=_Made):
         return METHODS["swapaxes"](self, -1, -2)  # type: ignore[no-any-return]
 
     @property
+    def flat(self) -> Flat:
+        """The elements one after the other: to go through, to index and to assign to."""
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        Flat(self)[:] = value
+
+    @property
     def real(self) -> Tensor:
         """The Tensor itself, as all its numbers are real."""
         return self
@@ -537,7 +548,7 @@ class Tensor(Node, metaclass=_Made):
         return _unpickled, (np.asarray(node.value), node.needs_grad, node.given_name)
 
     def __dir__(self) -> list[str]:
-        return sorted(set(object.__dir__(self)).difference(vars(Node)).union(vars(Tensor)))
+        return sorted(set(object.__dir__(self)).difference(vars(Node), ON_TENSORS).union(vars(Tensor).keys() - ON_TENSORS.keys()))
 
     def __repr__(self) -> str:
         node = self._current()

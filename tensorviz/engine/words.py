@@ -1,0 +1,131 @@
+"""What other libraries, and arrays, call something that has another name here or is not needed: said where it is asked for. Knows no op."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tensorviz.errors import NamingError
+
+_ALL_NUMPY = "leave it out: a Tensor holds a NumPy array, in the machine's memory"
+_COPY = "write y = x.copy(), then y[i] = value"
+
+ON_TENSORS: dict[str, str] = {
+    # arrays
+    **{name: f"take x.numpy().{name}, which is outside the graph" for name in ("base", "ctypes", "flags", "strides", "tobytes", "tofile", "dump", "dumps")},
+    "byteswap": "take x.numpy().byteswap(), which is outside the graph",
+    "resize": "write np.resize(x, shape), or x.reshape(shape) for as many elements",
+    "setflags": "leave it out: what is recorded is read-only, and x.copy() can be written to",
+    # shapes
+    "contiguous": "leave it out: every op takes operands in any memory order",
+    "dim": "write x.ndim",
+    "expand": "write np.broadcast_to(x, shape)",
+    "expand_as": "write np.broadcast_to(x, y.shape)",
+    "numel": "write x.size",
+    "permute": "write x.transpose(axes)",
+    "t": "write x.T",
+    "unflatten": "write x.reshape(shape)",
+    "unsqueeze": "write x[None], x[:, None] ..., or np.expand_dims(x, axis)",
+    "view": "write x.reshape(shape) for another shape, x.astype(dtype) for another dtype, x[...] for the same values",
+    "view_as": "write x.reshape(y.shape)",
+    # arithmetic
+    "add": "write x + y",
+    "bmm": "write x @ y",
+    "div": "write x / y",
+    "eq": "write x == y",
+    "ge": "write x >= y",
+    "gt": "write x > y",
+    "le": "write x <= y",
+    "lt": "write x < y",
+    "mm": "write x @ y",
+    "mul": "write x * y",
+    "mv": "write x @ y",
+    "ne": "write x != y",
+    "neg": "write -x",
+    "pow": "write x ** y",
+    "rsqrt": "write 1 / np.sqrt(x)",
+    "sub": "write x - y",
+    # choosing and assigning
+    "assign": "write x.copy_(value) under tv.no_grad()",
+    "at": _COPY,
+    "gather": "write np.take_along_axis(x, index, axis)",
+    "index_select": "write np.take(x, index, axis)",
+    "masked_fill": "write np.where(mask, value, x)",
+    "masked_select": "write x[mask]",
+    "scatter": _COPY,
+    "select": "write x[i]",
+    "topk": "write np.sort(x)[..., -k:]",
+    # dtypes and devices
+    **{name: f"write x.astype(np.{name}32)" for name in ("float", "int")},
+    "bool": "write x.astype(bool)",
+    "double": "write x.astype(np.float64)",
+    "half": "write x.astype(np.float16)",
+    "long": "write x.astype(np.int64)",
+    "type": "write x.astype(dtype)",
+    **dict.fromkeys(("cpu", "cuda", "device", "gpu", "block_until_ready"), _ALL_NUMPY),
+    "to": f"{_ALL_NUMPY}; x.astype(dtype) gives another dtype",
+    # graphs
+    "clone": "write x.copy()",
+    "detach_": "write x = x.detach()",
+    "grad_fn": "read x.trace after backward, where trace.node(x) tells the op, the rule's saved values and the shares",
+    "register_hook": "read trace.node(x).shares, which has every share that arrived, after backward; tv.break_on stops a pass midway",
+    "requires_grad_": "write x.requires_grad = True",
+}  # fmt: skip
+"""Names that are no attributes of a Tensor, and what to do instead."""
+
+_MADE = "make a Tensor of an array with tv.tensor(array, requires_grad=True)"
+_OF_A_TRACE = "that is a method of the trace which backward() returns: trace.{}"
+
+ON_THE_PACKAGE: dict[str, str] = {
+    **dict.fromkeys(("array", "asarray", "as_tensor", "from_numpy", "variable", "parameter", "constant"), _MADE),
+    **dict.fromkeys(("cuda", "device", "jit"), "leave it out: everything is computed with NumPy"),
+    **dict.fromkeys(
+        ("rand", "randn", "randint", "random", "manual_seed"),
+        "draw with rng = np.random.default_rng(seed), and make a Tensor of what you get: tv.tensor(rng.normal(size=shape), requires_grad=True)",
+    ),
+    **dict.fromkeys(
+        ("show", "step", "display", "visualize", "debugger"), "tv.debug(y) runs backward and shows the stepper; trace.show() shows a trace"
+    ),
+    **dict.fromkeys(("plot", "graph", "to_svg", "picture"), "tv.draw(y) shows the picture; tensorviz.views.plots has plots of a trace"),
+    **dict.fromkeys(("exercises", "quizzes"), 'tv.exercise("matmul") gives one, and help(tv.exercise) lists them; trace.quiz() asks about a pass'),
+    **dict.fromkeys(("function", "register", "op", "customop"), "an op of your own is tv.custom_op(name, forward, vjp)"),
+    **dict.fromkeys(("check", "check_grad", "check_grads"), "trace.check() checks a recorded pass, tv.gradcheck(f, x) a function"),
+    **dict.fromkeys(
+        ("break", "breakpoint", "set_detect_anomaly", "detect_anomaly"), 'with tv.break_on("nan"): ... stops a pass where the first is born'
+    ),
+    **{name: _OF_A_TRACE.format(f"{name}(...)") for name in ("quiz", "save", "with_bug", "explain", "summary", "to_html")},
+    "autograd": "it is in tv itself: tv.grad, tv.value_and_grad, tv.jacobian, tv.gradcheck",
+    "bugs": _OF_A_TRACE.format('with_bug("overwrite")'),
+    "cat": "write tv.concatenate(tensors, axis=0)",
+    "functional": "it is in tv itself: tv.relu, tv.softmax, tv.cross_entropy ...",
+    "linalg": "take NumPy's: the functions of np.linalg work on Tensors",
+    "mm": "write x @ y",
+    "numpy": "import numpy as np: its functions work on Tensors",
+    "permute": "write np.transpose(x, axes)",
+    "unsqueeze": "write np.expand_dims(x, axis)",
+}
+"""The same for names that the package does not have."""
+
+
+class Word:
+    """A name that a Tensor does not have, and that says what to do instead. ``hasattr`` is False, as it should be."""
+
+    __slots__ = ("advice", "name")
+
+    def __init__(self, name: str, advice: str) -> None:
+        self.name, self.advice = name, advice
+
+    def __get__(self, of: Any, cls: type) -> NoReturn:
+        raise NamingError(f"'Tensor' object has no attribute {self.name!r}: {self.advice}")
+
+
+def numpys(name: str) -> str | None:
+    """What to write for a name that NumPy has; None if it has none that is of use here."""
+    found = vars(np).get(name, np)
+    if name.startswith("_") or name in ON_THE_PACKAGE or isinstance(found, ModuleType):
+        return None
+    if name.removesuffix("_like") in ("zeros", "ones", "empty", "full") or name in ("arange", "linspace", "eye", "identity"):
+        return f"take NumPy's, and make a Tensor of it: tv.tensor(np.{name}(...), requires_grad=True)"
+    return f"take NumPy's: np.{name}{' works on Tensors' if callable(found) and not isinstance(found, type) else ''}"
