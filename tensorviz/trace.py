@@ -550,7 +550,8 @@ class Trace:
         """The stepper widget (needs ipywidgets and anywidget, which a plain install brings).
 
         Options are its traits: ``step``, ``playing``, ``speed``, ``granularity``, ``selected``, ``breakpoints``, ``theme``, and ``presentation`` for a
-        lecture hall.
+        lecture hall. ``breakpoints`` is a list of kinds (``"fork"``, ``"unbroadcast"``, ``"route"``, ``"nan"``, ``"inf"``, ``"check"``), nodes, names of
+        ops, and functions of a node: ``breakpoints=["matmul", lambda n: np.abs(n.grad).max() > 10]``.
         """
         from tensorviz.widgets.stepper import Stepper
 

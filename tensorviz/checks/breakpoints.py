@@ -26,9 +26,10 @@ from tensorviz.engine.record import Pass
 from tensorviz.engine.routes import route
 from tensorviz.engine.sweep import fit
 from tensorviz.errors import Breakpoint, BreakpointError, NodeLookupError, OptionError
+from tensorviz.findings.nonfinite import nonfinite
 from tensorviz.trace import Share, Step, Trace, TraceNode
 
-KINDS = ("nan", "inf", "fork", "unbroadcast", "route", "check")
+KINDS = ("nan", "inf", "fork", "unbroadcast", "route", "check", "zero")
 
 
 @contextmanager
@@ -37,6 +38,7 @@ def break_on(
     op: str | Sequence[str] | None = None,
     node: Any = None,
     norm_above: float | None = None,
+    norm_below: float | None = None,
     when: Callable[..., Any] | None = None,
 ) -> Generator[None, None, None]:
     """Stop a live ``backward`` inside the block at the first point where one of the conditions holds.
@@ -44,9 +46,9 @@ def break_on(
     ``kinds``: ``"nan"`` and ``"inf"``, in a gradient, and in the value of a root before the pass begins (at the first value that has it);
     ``"fork"``, a node gets its second share; ``"unbroadcast"``, a share is
     summed over axes; ``"route"``, an op selects who gets the gradient; ``"check"``, a rule that finite differences of its op
-    contradict. ``op``: names of ops, whose rule has run. ``node``: Tensors, names or ids (one or a list), as :meth:`Trace.node`
-    takes them: a result whose rule has run, a leaf that received a share. ``norm_above``: a gradient whose Euclidean norm
-    is above it. ``when``: a predicate called with each :class:`Step` but the last ones, which write ``.grad``, and with its :class:`TraceNode` if it takes two arguments.
+    contradict; ``"zero"``, a rule got a gradient and sends one of zeros. ``op``: names of ops, whose rule has run. ``node``: Tensors, names or ids (one or a list), as :meth:`Trace.node`
+    takes them: a result whose rule has run, a leaf that received a share. ``norm_above``, ``norm_below``: a gradient whose
+    Euclidean norm is above or below it. ``when``: a predicate called with each :class:`Step` but the last ones, which write ``.grad``, and with its :class:`TraceNode` if it takes two arguments.
 
     The pass stops by raising :class:`tensorviz.errors.Breakpoint`, which names node, op, the user's line and why; its
     ``.trace`` is the pass up to there, and no ``.grad`` has been written. Blocks nest; each holds for its own thread. The
@@ -62,7 +64,7 @@ def break_on(
     ...         print(stop.kind, stop.op, stop.why, x.grad)
     inf sqrt 1 of 2 numbers in the share that sqrt sends to x is infinite None
     """
-    watch = _Watch(kinds, op, node, norm_above, when)
+    watch = _Watch(kinds, op, node, norm_above, norm_below, when)
     thread = local.thread
     before = thread.watchers
     thread.watchers = (watch, *before)
@@ -76,7 +78,9 @@ def break_on(
 class _Watch:
     """The conditions of one block."""
 
-    def __init__(self, kinds: Sequence[str], op: Any, node: Any, norm_above: float | None, when: Callable[..., Any] | None) -> None:
+    def __init__(
+        self, kinds: Sequence[str], op: Any, node: Any, norm_above: float | None, norm_below: float | None, when: Callable[..., Any] | None
+    ) -> None:
         for kind in kinds:
             if kind not in KINDS:
                 raise BreakpointError(f"break_on: {shown(kind)} is none of {', '.join(KINDS)}{_like(str(kind), KINDS)}")
@@ -92,6 +96,7 @@ class _Watch:
         self.lost: NodeLookupError | None = None
         try:
             self.limit = np.inf if norm_above is None else number("break_on", "norm_above", norm_above, least=0)
+            self.least = 0.0 if norm_below is None else number("break_on", "norm_below", norm_below, above=0)
         except OptionError as error:
             raise BreakpointError(str(error)) from None
         if when is not None and not callable(when):
@@ -100,8 +105,8 @@ class _Watch:
             raise BreakpointError("break_on: when is called with a Step, or with a Step and its TraceNode; this function takes neither")
         self.when = when
         self.wants_node = when is not None and _takes_two(when)
-        if not (self.kinds or self.ops or self.keys or norm_above is not None or when):
-            raise BreakpointError(f"break_on: say where to stop: {', '.join(KINDS)}, op=, node=, norm_above= or when=")
+        if not (self.kinds or self.ops or self.keys or norm_above is not None or norm_below is not None or when):
+            raise BreakpointError(f"break_on: say where to stop: {', '.join(KINDS)}, op=, node=, norm_above=, norm_below= or when=")
 
     def __call__(self, started: Pass) -> _Look:
         return _Look(self, started)
@@ -146,6 +151,10 @@ class _Look:
         sent = list(_sent(node, shares, before))
         for s in sent:
             self._share_sent(node, s)
+        if "zero" in watch.kinds and np.any(before[node]):
+            for s in sent:
+                if not np.any(s.value):
+                    self._stop("zero", f"the share that {name} sends to {{target}} is zero throughout, and the gradient that it got is not", node, s)
         if "check" in watch.kinds:
             self._check(node, before[node], sent)
         if name in watch.ops:
@@ -179,6 +188,10 @@ class _Look:
         """Stop if a root's value is as ``nan`` or ``inf`` say, where it first came to be so."""
         if np.isfinite(value).all():
             return
+        if "inf" in self.watch.kinds and np.isnan(value).any():
+            cause = next(iter(nonfinite(self.forward.data)), None)
+            if cause is not None and cause.kind == "inf" and cause.phase == "forward" and cause.node is not None:
+                self._stop("inf", f"{cause.why.rstrip('.')}; so the root is NaN", self.forward.nodes[cause.node])
         for kind, word, test in (("nan", "NaN", np.isnan), ("inf", "infinite", np.isinf)):
             if kind in self.watch.kinds and test(value).any():
                 born = next(n for n in self.forward.nodes if n.value.dtype.kind == "f" and test(n.value).any())
@@ -196,10 +209,12 @@ class _Look:
                 if count and kind in kinds:
                     of = f"{count:,} of {array.size:,} numbers in {what}" if array.size > 1 else what
                     self._stop(kind, f"{of} {'is' if count == 1 else 'are'} {word}", node, s)
-        if limit < np.inf:
+        least = self.watch.least
+        if limit < np.inf or least:
             norm = float(np.linalg.norm(array.astype(float).ravel()))
-            if norm > limit:
-                self._stop("norm", f"{what} has norm {norm:.4g}, above {limit:.4g}", node, s)
+            if norm > limit or norm < least:
+                bound = f"above {limit:.4g}" if norm > limit else f"below {least:.4g}"
+                self._stop("norm", f"{what} has norm {norm:.4g}, {bound}", node, s)
 
     def _check(self, node: Node, gradient: Any, sent: Sequence[_Sent]) -> None:
         subject, i = self.subject, self.ids[node.uid]
@@ -233,9 +248,10 @@ class _Look:
         stop.kind, stop.node, stop.op, stop.source, stop.why, stop.trace = kind, at.id, at.op, at.source, why.replace("{target}", target), trace
         stop.step = _step(trace, at.id, s, step)
         where = f"\n  {at.source}" if at.source else ""
+        cause = " .trace.findings() says what it comes of." if kind in ("nan", "inf") else ""
         said = (
             f"stopped at node {at.id} ({title(at)}): {stop.why}{where}\n"
-            f"  This is step {stop.step} of the record so far, in .trace of this exception; its .show(step={stop.step}) opens it. No .grad was written."
+            f"  This is step {stop.step} of the record so far, in .trace of this exception; its .show(step={stop.step}) opens it.{cause} No .grad was written."
         )
         stop.args = (said,)
         raise stop

@@ -61,19 +61,32 @@ def valid(where: str, name: str, value: Any, trace: Trace) -> Any:
 
 
 def breakpoints(where: str, value: Any, trace: Trace) -> list[str | int]:
-    """Kinds as they are, nodes (by Tensor, name or id) as ids."""
+    """Kinds as they are, nodes (by Tensor, name or id) as ids; an op is all nodes of it, a function of a node those of which it says True."""
     if not is_list(value):
-        raise OptionError(f"{where}: breakpoints must be a list of {', '.join(BREAKPOINTS)} and nodes, got {shown(value)}")
+        raise OptionError(f"{where}: breakpoints must be a list of {', '.join(BREAKPOINTS)}, nodes, ops and functions of a node, got {shown(value)}")
     found: list[str | int] = []
     for item in value:
         if isinstance(item, str) and item in BREAKPOINTS:
             found.append(item)
+            continue
+        chosen = _chosen(item, trace)
+        if chosen is not None:
+            found.extend(i for i in chosen if i not in found)
             continue
         try:
             found.append(trace.node(item).id)
         except KeyError as error:
             raise OptionError(f"{where}: breakpoint {shown(item)} is neither one of {', '.join(BREAKPOINTS)} nor a node: {error}") from None
     return found
+
+
+def _chosen(item: Any, trace: Trace) -> list[int] | None:
+    """The nodes with a gradient that an op's name or a function chooses; None for what is neither. A node's own name goes before that of an op."""
+    if isinstance(item, str) and not trace.named(item):
+        return [n.id for n in trace.nodes if n.op == item and n.cotangent is not None] or None
+    if callable(item):
+        return [n.id for n in trace.nodes if n.cotangent is not None and item(n)]
+    return None
 
 
 def settings(where: str, trace: Trace, options: Mapping[str, Any]) -> dict[str, Any]:

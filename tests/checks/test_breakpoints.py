@@ -243,3 +243,38 @@ def test_an_infinity_that_does_not_reach_the_root_stops_nothing():
     x = tv.tensor([[1.0, 2.0]], requires_grad=True)
     with tv.break_on("inf", "nan"):
         tv.softmax(np.where(np.array([[True, False]]), x, -np.inf)).sum().backward()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_nan_in_forward_is_stopped_at_the_infinity_that_it_comes_of_where_both_are_asked_for():
+    x = tv.tensor([1.0, 800.0], requires_grad=True, name="x")
+    e = np.exp(x)
+    with (
+        tv.break_on("nan", "inf"),
+        pytest.raises(tv.Breakpoint, match=r"so the root is NaN[^$]*\.trace\.findings\(\) says what it comes of") as caught,
+    ):
+        (e / e.sum()).sum().backward()
+    assert (caught.value.kind, caught.value.op) == ("inf", "exp")
+    with tv.break_on("nan"), pytest.raises(tv.Breakpoint) as caught:
+        (e / e.sum()).sum().backward()
+    assert (caught.value.kind, caught.value.op) == ("nan", "div")
+
+
+def test_zero_stops_at_the_rule_that_lets_nothing_through_and_not_at_those_behind_it():
+    x = tv.tensor([-1.0, -2.0], requires_grad=True, name="x")
+    with tv.break_on("zero"), pytest.raises(tv.Breakpoint, match="the share that relu sends to mul is zero throughout") as caught:
+        (tv.relu(x * 2.0) * 3.0).sum().backward()
+    assert (caught.value.kind, caught.value.op) == ("zero", "relu")
+    with tv.break_on("zero"):
+        network()[0].backward()
+
+
+def test_norm_below_stops_where_a_gradient_has_become_small():
+    y = x = tv.tensor([1.0], requires_grad=True)
+    for _ in range(6):
+        y = y * 0.1
+    with tv.break_on(norm_below=2e-3), pytest.raises(tv.Breakpoint, match="has norm 0.001, below 0.002"):
+        y.sum().backward()
+    with tv.break_on(norm_below=1e-9):
+        y.sum().backward()
+    assert x.grad is not None

@@ -27,6 +27,14 @@ def test_options_and_traits_are_the_documented_ones():
     s.close()
 
 
+def test_a_breakpoint_may_be_an_op_or_a_function_of_a_node():
+    trace = broadcast()
+    large = Stepper(trace, breakpoints=[lambda node: np.abs(node.grad).max() > 15, "nan"])
+    assert large.breakpoints == [n.id for n in trace.nodes if n.grad is not None and np.abs(n.grad).max() > 15] + ["nan"]
+    assert Stepper(trace, breakpoints=["add", "pow"]).breakpoints == [n.id for n in trace.nodes if n.op in ("add", "pow")]
+    assert Stepper(trace, breakpoints=["add", "b", "add"]).breakpoints == [trace.nodes[2].id, trace["b"].id]
+
+
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
