@@ -26,7 +26,6 @@ from tensorviz.engine.record import Pass
 from tensorviz.engine.routes import route
 from tensorviz.engine.sweep import fit
 from tensorviz.errors import Breakpoint, BreakpointError, NodeLookupError, OptionError
-from tensorviz.findings.nonfinite import nonfinite
 from tensorviz.trace import Share, Step, Trace, TraceNode
 
 KINDS = ("nan", "inf", "fork", "unbroadcast", "route", "check", "zero")
@@ -189,6 +188,8 @@ class _Look:
         if np.isfinite(value).all():
             return
         if "inf" in self.watch.kinds and np.isnan(value).any():
+            from tensorviz.findings.nonfinite import nonfinite
+
             cause = next(iter(nonfinite(self.forward.data)), None)
             if cause is not None and cause.kind == "inf" and cause.phase == "forward" and cause.node is not None:
                 self._stop("inf", f"{cause.why.rstrip('.')}; so the root is NaN", self.forward.nodes[cause.node])

@@ -273,7 +273,7 @@ def test_norm_below_stops_where_a_gradient_has_become_small():
     y = x = tv.tensor([1.0], requires_grad=True)
     for _ in range(6):
         y = y * 0.1
-    with tv.break_on(norm_below=2e-3), pytest.raises(tv.Breakpoint, match="has norm 0.001, below 0.002"):
+    with tv.break_on(norm_below=2e-3), pytest.raises(tv.Breakpoint, match=r"has norm 0\.001, below 0\.002"):
         y.sum().backward()
     with tv.break_on(norm_below=1e-9):
         y.sum().backward()
