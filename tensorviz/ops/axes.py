@@ -73,10 +73,10 @@ _FLOAT16_ENDS = 65504
 
 
 def divided(g: Any, n: Any) -> Any:
-    """``g / n`` in g's dtype. A count beyond the end of float16 would be infinite there, and the quotient 0."""
-    if n > _FLOAT16_ENDS and g.dtype == np.float16:
+    """``g / n`` in g's dtype, for one count or an array of them. A count beyond the end of float16 would be infinite there, and the quotient 0."""
+    if g.dtype == np.float16 and (np.ndim(n) or n > _FLOAT16_ENDS):
         return (g.astype(np.float32) / n).astype(np.float16)
-    return g / n
+    return g / n.astype(g.dtype) if np.ndim(n) else g / n
 
 
 def averaged(values: Any, n: Any) -> Any:

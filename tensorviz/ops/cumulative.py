@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorviz.engine.op import ACCUMULATIONS, REGISTRY, Op, expose
 from tensorviz.errors import DTypeError
-from tensorviz.ops.axes import plain
+from tensorviz.ops.axes import divided, plain
 from tensorviz.ops.conversion import astype
 from tensorviz.ops.operands import as_array, asked, index
 from tensorviz.ops.samples import Examples, distinct, positive
@@ -96,7 +96,7 @@ def _running_rule(g: Any, a: Any, out: Any, axis: int) -> Any:
     each = []
     for k in range(len(tops)):
         ties = np.where(new[k], equal[k], ties + equal[k])
-        each.append(g[k] / ties.astype(g.dtype))
+        each.append(divided(g[k], ties))
     rest: Any = 0
     shares: list[Any] = []
     for k in range(len(tops) - 1, -1, -1):

@@ -9,7 +9,7 @@ import numpy as np
 from tensorviz.engine.op import REDUCTIONS, REGISTRY, Call, Op, expose, frame
 from tensorviz.errors import ShapeError
 from tensorviz.ops import options
-from tensorviz.ops.axes import Axis, count, of_ufunc, over, plain, restored
+from tensorviz.ops.axes import Axis, count, divided, of_ufunc, over, plain, restored
 from tensorviz.ops.reduction import CALLS
 from tensorviz.ops.samples import Examples, distinct
 
@@ -24,8 +24,7 @@ def _chosen(a: Any, out: Any, axis: Axis, keepdims: bool) -> Any:
 def _rule(g: Any, a: Any, out: Any, axis: Axis, keepdims: bool) -> Any:
     chosen = _chosen(a, out, axis, keepdims)
     ties = np.add.reduce(chosen, axis=axis, keepdims=True)
-    share = restored(g, axis, keepdims) / np.where(ties == 0, 1, ties).astype(g.dtype)
-    return np.where(chosen, share, 0)
+    return np.where(chosen, divided(restored(g, axis, keepdims), np.where(ties == 0, 1, ties)), 0)
 
 
 def _route(a: Any, out: Any, axis: Axis, keepdims: bool) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from tensorviz.arguments import shown
 from tensorviz.engine.op import REGISTRY, Op, expose
 from tensorviz.errors import DTypeError, ShapeError
-from tensorviz.ops.axes import Axis, over, restored
+from tensorviz.ops.axes import Axis, divided, over, restored
 from tensorviz.ops.operands import as_array, floating
 from tensorviz.ops.reduction import CALLS
 from tensorviz.ops.samples import Examples, distinct
@@ -37,7 +37,7 @@ def _norm_rule(g: Any, a: Any, out: Any, axis: Axis, ord: float, keepdims: bool)
     if ord in (np.inf, -np.inf):
         chosen = np.abs(a) == out
         ties = np.sum(chosen, axis=axis, keepdims=True)
-        return np.where(chosen, g / np.where(ties == 0, 1, ties).astype(g.dtype) * np.sign(a), 0)
+        return np.where(chosen, divided(g, np.where(ties == 0, 1, ties)) * np.sign(a), 0)
     # Every norm has a kink at the origin; 0 is taken there, as for |a|. Dividing by 1 only keeps 0 / 0 from happening.
     unit = a / np.where(out == 0, 1, out)
     if ord == 2:

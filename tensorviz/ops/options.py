@@ -10,6 +10,7 @@ import numpy as np
 from tensorviz.engine.graph import numbers
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError
+from tensorviz.ops.axes import divided
 from tensorviz.ops.conversion import astype
 from tensorviz.ops.operands import as_array, asked
 
@@ -63,15 +64,21 @@ def counted(a: Any, axis: Any, where: Any) -> Any:
     return np.sum(np.broadcast_to(mask(where), np.shape(a)), axis=axis, keepdims=True)
 
 
+def _over(total: Any, n: Any) -> Any:
+    """The total over the counts, in its dtype if that is a float one; 0 elements make NaN."""
+    return divided(total if total.dtype.kind == "f" else astype(total, float), n)
+
+
 def mean(add: Callable[..., Any], a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, where: Any) -> Any:
     """The mean of what ``where`` lets through; ``add`` is the sum."""
     dtype, keepdims = settled(dtype, out, keepdims)
     a = as_array(a) if dtype is None else astype(as_array(a), dtype)
     if where is True:
         return np.mean(a, axis=axis, keepdims=keepdims)
-    total = add(a, axis=axis, keepdims=True, where=where)
-    kind = total.dtype if total.dtype.kind == "f" else np.dtype(float)
-    found = total / counted(a, axis, where).astype(kind)
+    narrow = a.dtype == np.float16  # whose end a sum passes where the mean does not
+    total = add(astype(a, np.float32) if narrow else a, axis=axis, keepdims=True, where=where)
+    found = _over(total, counted(a, axis, where))
+    found = astype(found, np.float16) if narrow else found
     return found if keepdims else np.squeeze(found, axis=axis)
 
 
@@ -91,7 +98,7 @@ def variance(
     around = mean(add, a, axis, None, None, True, where) if centre is None else centre
     deviation = np.where(chosen, a - around, 0)
     total = add(deviation * deviation, axis=axis, keepdims=True)
-    found = total / np.maximum(counted(a, axis, chosen) - ddof, 0).astype(total.dtype)
+    found = _over(total, np.maximum(counted(a, axis, chosen) - ddof, 0))
     return found if keepdims else np.squeeze(found, axis=axis)
 
 

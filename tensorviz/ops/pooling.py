@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.errors import ShapeError
+from tensorviz.ops.axes import divided
 from tensorviz.ops.operands import as_array
 from tensorviz.ops.samples import Examples, distinct
 from tensorviz.ops.windows import Sizes, check_fit, cut, put_back, sizes
@@ -26,7 +27,7 @@ def _winners(a: Any, out: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dil
 
 def _max_rule(g: Any, a: Any, out: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
     chosen, ties = _winners(a, out, kernel, stride, padding, dilation)
-    shares = np.where(chosen, np.expand_dims(g, _INSIDE) / ties.astype(g.dtype), 0)
+    shares = np.where(chosen, divided(np.expand_dims(g, _INSIDE), ties), 0)
     return REGISTRY["fold"](shares, size=a.shape[-2:], stride=stride, padding=padding, dilation=dilation)
 
 
@@ -55,15 +56,15 @@ class _MaxPool2d(Op):
         return [((distinct(rng, (2, 1, 4, 4)),), apart), ((distinct(rng, (1, 2, 3, 4)),), overlapping), ((np.zeros((0, 1, 4, 4)),), apart)]
 
 
-def _counts(shape: tuple[int, ...], dtype: Any, kernel: Sizes, stride: Sizes, padding: Sizes, count_include_pad: bool) -> Any:
+def _counts(shape: tuple[int, ...], kernel: Sizes, stride: Sizes, padding: Sizes, count_include_pad: bool) -> Any:
     """By what each window's sum is divided."""
     if count_include_pad or not any(padding):
         return kernel[0] * kernel[1]
-    return np.sum(cut(np.ones(shape[-2:], dtype), kernel, stride, padding, (1, 1)), axis=_INSIDE)
+    return np.sum(cut(np.ones(shape[-2:]), kernel, stride, padding, (1, 1)), axis=_INSIDE)
 
 
 def _mean_rule(g: Any, a_shape: tuple[int, ...], kernel: Sizes, stride: Sizes, padding: Sizes, count_include_pad: bool) -> Any:
-    each = np.expand_dims(g / _counts(a_shape, g.dtype, kernel, stride, padding, count_include_pad), _INSIDE)
+    each = np.expand_dims(divided(g, _counts(a_shape, kernel, stride, padding, count_include_pad)), _INSIDE)
     return REGISTRY["fold"](np.broadcast_to(each, (*each.shape[:-2], *kernel)), size=a_shape[-2:], stride=stride, padding=padding, dilation=(1, 1))
 
 
@@ -76,8 +77,9 @@ class _AvgPool2d(Op):
 
     @staticmethod
     def forward(a: Any, kernel: Sizes, stride: Sizes, padding: Sizes, count_include_pad: bool = True) -> Any:
-        total = np.sum(cut(a, kernel, stride, padding, (1, 1)), axis=_INSIDE)
-        return total / _counts(np.shape(a), total.dtype, kernel, stride, padding, count_include_pad)
+        # float16 adds in float32: a sum passes its end where the mean does not
+        total = np.sum(cut(a, kernel, stride, padding, (1, 1)), axis=_INSIDE, dtype=np.float32 if a.dtype == np.float16 else None)
+        return divided(total, _counts(np.shape(a), kernel, stride, padding, count_include_pad)).astype(a.dtype)
 
     @staticmethod
     def examples(rng: np.random.Generator) -> Examples:

@@ -34,8 +34,11 @@ MANY = 70_000
         lambda x: tv.nll_loss(x[:, None], np.zeros(MANY, int)),
         lambda x: tv.cross_entropy(tv.stack([x, -x], 1), np.zeros(MANY, int)),
         lambda x: tv.batch_norm(x[:, None], np.zeros(1, np.float16), np.ones(1, np.float16), training=True)[:3],
+        lambda x: np.mean(x, where=np.ones(MANY, bool)),
+        np.nanmean,
+        lambda x: tv.avg_pool2d(x.reshape(1, 1, 1, MANY), (1, MANY)),
     ],
-    ids=["mean", "var", "std", "mean_axis", "mse", "bce", "nll", "cross_entropy", "batch_norm"],
+    ids=["mean", "var", "std", "mean_axis", "mse", "bce", "nll", "cross_entropy", "batch_norm", "mean_where", "nanmean", "avg_pool"],
 )
 def test_a_mean_over_more_elements_than_float16_can_count_has_its_gradient(f):
     start = (np.arange(MANY) % 5 - 1).astype(np.float16)
@@ -51,6 +54,25 @@ def test_a_mean_over_more_elements_than_float16_can_count_has_its_gradient(f):
     np.testing.assert_allclose(half, value, rtol=2e-3, atol=1e-3)
     assert np.any(wanted)
     np.testing.assert_allclose(slope, wanted, rtol=1e-2, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        np.max,
+        np.min,
+        lambda x: tv.norm(x, ord=np.inf),
+        lambda x: tv.max_pool2d(x.reshape(1, 1, 1, MANY), (1, MANY)),
+        lambda x: np.maximum.accumulate(x)[-1],
+    ],
+    ids=["max", "min", "norm", "max_pool", "running_max"],
+)
+def test_more_ties_than_float16_can_count_share_the_gradient(f):
+    x = tv.tensor(np.ones(MANY, np.float16), requires_grad=True)
+    y = f(x)
+    y.backward(np.full(y.shape, 700.0))
+    assert x.grad.dtype == np.float16
+    np.testing.assert_allclose(x.grad, 0.01, rtol=1e-3)
 
 
 def test_the_gradient_of_a_leaf_has_the_byte_order_of_the_leaf():
