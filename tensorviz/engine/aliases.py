@@ -177,6 +177,6 @@ def taken_again(t: Tensor, alias: View) -> Node:
         if old.rare.name is not None:
             node.more().name = old.rare.name
         if old.rare.owner is not None:
-            node.more().owner = old.rare.owner
+            node.more().owner, old.rare.owner = old.rare.owner, None
     alias.stale, alias.before, t._more().now = False, None, node
     return node

@@ -431,6 +431,8 @@ class Tensor(Node, metaclass=_Made):
             node.more().name = old.rare.name
         if self.own is not None and self.own.retain and node.needs_grad:
             node.more().owner = weak(self)
+            if old.op is not None and old.rare is not None:
+                old.rare.owner = None  # the gradient is that of the value which is there, not the sum of those of all that were
         old.more().changed = Changed(by, uid, node.code, node.lasti)
         changes.any = True
         if self.used:

@@ -325,3 +325,39 @@ def test_a_pass_that_stopped_at_a_breakpoint_keeps_its_root_when_that_is_changed
         loss.backward(record=False)
     loss *= 2.0
     assert [float(n.value) for n in stopped.value.trace.nodes if n.op == "sum"] == [5.0]
+
+
+def _tripled(y):
+    y *= 3.0
+
+
+def _begun_at_five(y):
+    y[0] = 5.0
+
+
+def _tail_tripled(y):
+    v = y[1:]
+    v *= 3.0
+
+
+@pytest.mark.parametrize("used_before", [False, True])
+@pytest.mark.parametrize(("change", "wanted"), [(_tripled, [12, 24]), (_begun_at_five, [10, 8]), (_tail_tripled, [4, 24])])
+def test_a_retained_gradient_is_that_of_the_value_after_the_change(change, wanted, used_before):
+    y = leaf([1.0, 2.0]) * 2.0
+    y.retain_grad()
+    before = y.sum()
+    change(y)
+    loss = (y * y).sum()
+    trace = (loss + before if used_before else loss).backward()
+    assert y.grad.tolist() == wanted
+    assert [s.after.tolist() for s in trace.steps if s.kind == "leaf"][1:] == [wanted]
+
+
+def test_a_view_retains_the_gradient_of_the_value_after_its_base_was_changed():
+    h = leaf([1.0, 2.0, 3.0]) * 1.0
+    v = h[1:]
+    v.retain_grad()
+    before = v.sum()
+    h *= 100.0
+    ((v * v).sum() + before).backward()
+    assert v.grad.tolist() == [400, 600]
