@@ -59,7 +59,7 @@ def _written(key: Identity, lasti: int) -> tuple[tuple[str, ...], bool]:
 JOIN = "put lists of Tensors together with tv.stack or tv.concatenate"
 _OF_LISTS = (np.concatenate, np.inner, np.where, np.dot, np.vdot)
 """Functions of NumPy's in C, which do not ask what stands in a list in a list."""
-_OF_ARRAYS = frozenset(["dot", "put", "choose"])
+_OF_ARRAYS = frozenset(["dot", "put", "choose", "fill"])
 _DRAWS = frozenset(["normal", "uniform", "exponential", "gamma", "beta", "laplace", "lognormal", "multivariate_normal", "choice", "permutation"])
 """Methods by which a variable of a function is known to be an array or a source of random numbers: nothing else that takes a Tensor's numbers has them."""
 
@@ -67,13 +67,17 @@ _DRAWS = frozenset(["normal", "uniform", "exponential", "gamma", "beta", "laplac
 def taker(name: str, function: Any) -> tuple[str, str] | None:
     """Who takes the numbers of a Tensor without asking it for a rule, and what to do instead; None for who is meant to, and for who is not known.
 
-    These are written in C: ufuncs and their kin of a list, methods of an array, and what draws random numbers.
+    These are written in C: ufuncs and their kin of a list, methods of an array, ranges, and what draws random numbers.
     """
     owner = getattr(function, "__self__", None)
     if isinstance(owner, np.ufunc):
         return f"np.{owner.__name__}.{name} of a list", JOIN
     if isinstance(function, np.ufunc) or any(function is f for f in _OF_LISTS):
         return f"np.{name} of a list", JOIN
+    if function is np.arange:
+        return "np.arange", "write start + step * np.arange(n), with a number n of elements"
+    if name == "fill" and (function is None or isinstance(owner, np.ndarray)):
+        return "the method fill of an array", "make the array a Tensor, e.g. by np.broadcast_to(x, shape)"
     if (isinstance(owner, np.ndarray) and name != "searchsorted") or (function is None and name in _OF_ARRAYS):  # that gives whole numbers
         return f"the method {name} of an array", f"write np.{name}(array, x){' or array @ x' if name == 'dot' else ''}"
     if type(owner).__module__.startswith("numpy.random") or (function is None and name in _DRAWS):

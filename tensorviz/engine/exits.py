@@ -57,9 +57,11 @@ def refuse_in_rule(t: Any) -> None:
 def refuse_call(what: str, frame: Any, *, operators: bool) -> None:
     """Raise where the user's code calls what is written in C and asks no Tensor for a rule; ``operators``: or has one work on a list. Warn where an array is asked for of a list that stands there."""
     asked = opname[frame.f_code.co_code[frame.f_lasti]] if frame.f_lasti >= 0 else ""
-    called = asked.startswith("CALL")
+    called = asked.startswith(("CALL", "PRECALL"))  # where Python 3.11 stands in a call of what is in C, once the code has run a few times
     if not called and not (operators and asked in ("BINARY_OP", "COMPARE_OP")):
         return
+    if frame.f_code in LEAVES:
+        _warn_of_list("tensor()", "a leaf", what, 5)
     if OURS[frame.f_globals.get("__name__")] or _is_library(frame):
         return
     callees = importlib.import_module("tensorviz.engine.callees")
@@ -71,12 +73,20 @@ def refuse_call(what: str, frame: Any, *, operators: bool) -> None:
             f"{taker} makes plain arrays of what it is given, which would take {what}, which requires a gradient, out of the graph; {advice}, or give it x.numpy() where no gradient is meant"
         )
     if listed and any(function is f for f in _ARRAYS):
-        warnings.warn(
-            f"np.{name} of a list makes a plain array of numbers, so that {what}, which requires a gradient, gets none from what is computed with it; "
-            f"tv.stack takes such a list and keeps the gradient. Give it x.numpy() where numbers are meant",
-            UserWarning,
-            stacklevel=4,
-        )
+        _warn_of_list(f"np.{name}", "a plain array", what, 4)
+
+
+LEAVES: set[CodeType] = set()
+"""The code of what makes a leaf of the user's lists."""
+
+
+def _warn_of_list(name: str, made: str, what: str, level: int) -> None:
+    warnings.warn(
+        f"{name} of a list makes {made} of numbers, so that {what}, which requires a gradient, gets none from what is computed with it; "
+        f"tv.stack takes such a list and keeps the gradient. Give it x.numpy() where numbers are meant",
+        UserWarning,
+        stacklevel=level + 1,
+    )
 
 
 _ARRAYS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray)

@@ -57,6 +57,7 @@ exp = np.exp
         (lambda x: SCRATCH.put([0], x[:1]), r"the method put of an array"),
         (lambda x: RNG.normal(x), r"normal of NumPy's random numbers.*mean \+ deviation"),
         (lambda x: np.random.uniform(0.0, x), r"uniform of NumPy's random numbers"),  # noqa: NPY002
+        (lambda x: np.arange(x[0], 3.0), r"np\.arange makes plain arrays.*start \+ step \* np\.arange\(n\)"),
         (
             lambda x: np.exp(
                 # a comment (with a parenthesis)
@@ -72,6 +73,15 @@ def test_what_is_written_in_c_and_asks_no_tensor_is_refused_by_what_the_user_cal
         f(x)
     f(x.detach())
     with tv.no_grad():
+        f(x)
+
+
+@pytest.mark.parametrize("f", [lambda x: ARRAY.dot(x), lambda x: np.arange(x)], ids=["dot", "arange"])
+def test_a_call_that_ran_many_times_on_numbers_is_refused_like_the_first(f):
+    for _ in range(100):  # Python puts quicker instructions in the place of those of code that runs often
+        f(2.0)
+    x = tv.tensor(2.0, requires_grad=True)
+    with pytest.raises(NoRuleError, match="makes plain arrays"):
         f(x)
 
 
@@ -98,6 +108,10 @@ def test_a_number_that_numpy_takes_by_itself_is_refused_and_one_that_the_user_as
     with pytest.raises(ValueError, match="array element") as caught:  # NumPy's own words on what no float can be made of
         np.sum(ARRAY, initial=x)
     assert isinstance(caught.value.__cause__, NoRuleError)
+    with pytest.raises(ValueError, match="array element") as caught:
+        SCRATCH.fill(x)
+    assert "the method fill of an array" in str(caught.value.__cause__)
+    assert "np.broadcast_to(x, shape)" in str(caught.value.__cause__)
     assert (float(x), np.float64(x), f"{x:.1f}", "%.1f" % x, complex(x)) == (1.5, 1.5, "1.5", "1.5", 1.5)  # noqa: UP031
 
 
@@ -124,6 +138,22 @@ def test_an_array_of_a_list_that_stands_there_is_given_with_a_warning():
     with tv.no_grad():
         np.array([t, t])
     np.array([t.detach(), t.numpy()])
+
+
+def test_a_leaf_of_a_list_of_tensors_is_made_with_a_warning():
+    t = tv.tensor(0.5, requires_grad=True, name="angle")
+    held = [[1.0, t], [t, 0.0]]
+    with pytest.warns(
+        UserWarning, match=r"tensor\(\) of a list makes a leaf of numbers, so that tensor 'angle'.*tv\.stack takes such a list"
+    ) as told:
+        turn = tv.tensor(held)
+    assert told[0].filename == __file__
+    assert turn.is_leaf
+    assert turn.tolist() == [[1, 0.5], [0.5, 0]]
+    with tv.no_grad():
+        tv.tensor(held)
+    tv.tensor([t.detach(), t.item()])
+    assert tv.tensor(t * 2).is_leaf
 
 
 def test_a_call_that_is_written_nowhere_is_not_looked_at():
