@@ -13,6 +13,7 @@ import tensorviz as tv
 from browser.book import wait_until
 from browser.steppers import at, broadcast
 from tensorviz.trace import Trace
+from views import gallery
 
 
 def circuit() -> Trace:
@@ -50,7 +51,36 @@ def test_a_small_circuit_is_seen_as_a_whole_and_can_be_read(show, make, width):
     expect(stage).not_to_have_attribute("data-cut", re.compile("."))
     wait_until(lambda: within(graph.bounding_box(), stage.bounding_box()), "the whole graph in sight", 45)
     # 14 px at its own scale; these are what stands on the wires.
-    assert graph.evaluate("svg => 14 * svg.clientWidth / svg.viewBox.baseVal.width") >= 8.6
+    assert graph.evaluate("svg => 14 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width") >= 10.7
+
+
+SCALE = "svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
+
+
+@pytest.mark.parametrize(
+    ("make", "width"), [(broadcast, 1010), (gallery.born, 1304)]
+)  # beside Lab's file browser on a screen of 1440, and on one of 1280
+def test_a_long_circuit_has_the_whole_width_where_it_can_be_read_only_there(show, make, width):
+    stepper = show(make(), width=width)
+    expect(stepper).to_have_attribute("data-stacked", "")
+    expect(stepper.locator(".tv-stage").first).not_to_have_attribute("data-cut", re.compile("."))
+    assert stepper.get_by_label("Computation graph").evaluate(SCALE) >= 0.77
+    for pane in (stepper.get_by_role("tabpanel"), stepper.locator(".tv-source")):
+        assert pane.bounding_box()["height"] >= 150
+    expect(show(gallery.staged(), width=width)).not_to_have_attribute("data-stacked", "")  # it has no room there either
+
+
+def test_what_has_no_room_as_a_whole_is_not_drawn_so_small_that_numbers_are_hard_to_read(show):
+    trace = gallery.staged()
+    stepper = show(trace, width=1280)
+    graph = stepper.get_by_label("Computation graph")
+    stepper.focus()
+    sizes = []
+    for k in range(len(trace.steps)):
+        at(stepper, k)
+        sizes.append(14 * graph.evaluate(SCALE))
+        stepper.page.keyboard.press("ArrowRight")
+    assert min(sizes) >= 10.7, sizes
 
 
 def test_a_wide_graph_is_seen_as_a_whole_by_key_and_by_button_and_comes_back(show):

@@ -22,6 +22,9 @@ const BEAT = 900; // ms a step at speed 1: long enough to read a short sentence
 const [SHORTEST, TALLEST] = [424, 500]; // px of the panes: the whole widget stays on one laptop screen
 const LECTURE = 1.5; // how much larger the picture is drawn in a lecture hall
 
+const [ONE, TWO] = [760, 880]; // px of the width down to which panes stand beside each other, and up to which two of them do below the picture
+const INSPECTOR = 452; // px beside the picture
+
 const BELOW = 150; // px that legend and source take below the picture
 
 export interface Stepper {
@@ -197,7 +200,13 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
   });
 
   const recolour = () => apply(element, store.now.theme, frameDark);
-  const resize = () => all("resize");
+  const resize = () => {
+    const width = element.clientWidth;
+    // One of a pair keeps the height that its frame was made for.
+    const long = !element.closest(".tv-pair") && picture.long(width, width - INSPECTOR);
+    element.toggleAttribute("data-stacked", width > ONE && (width <= TWO || long));
+    all("resize");
+  };
   const present = () => {
     const on = store.now.presentation;
     element.toggleAttribute("data-present", on);

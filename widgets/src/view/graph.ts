@@ -16,7 +16,7 @@ import { Neighbourhood } from "./neighbourhood";
 import { parse, Picture } from "./picture";
 import { FOLLOW } from "./pin";
 import { sight, sights } from "./sights";
-import { Stage } from "./stage";
+import { Stage, WHOLE } from "./stage";
 
 const LARGE = 80; // visible nodes from which nothing slides
 const AHEAD = 6; // steps that are prepared while nothing else is to do
@@ -25,11 +25,14 @@ const SAMPLE = 200; // steps by which the size of the picture is chosen, of a lo
 const TURNED: Record<string, string> = { ArrowLeft: "[", ArrowRight: "]", ArrowUp: ",", ArrowDown: "." };
 const HEAD = 28; // px of the row of groups over the picture
 const BESIDE = 260; // px that a neighbourhood takes: a node, an operand and a taker above one another, with their numbers
+const STRIP = 240; // px of the window where it has the whole width
 const SPARE = 16; // px that a picture of closed groups has around it: the neighbourhood gets the rest
 
 export interface GraphPane extends Pane {
   /** That all of it would take: the whole picture at its own scale, and the neighbourhood beside it. */
   readonly height: number;
+  /** Whether it can be read as a whole only where it has all of this width, and not the part of it. */
+  long(all: number, part: number): boolean;
   /** Bring a node into view and give it the focus. */
   focusNode(id: number): void;
   /** Go on (or back) to the next step outside of the group in which the present one is. */
@@ -358,6 +361,10 @@ export function graph(context: Context): GraphPane {
   return {
     element,
     height: picture.size.height + (near.element.hidden ? 0 : BESIDE),
+    long(all, part) {
+      const { width, height } = picture.size;
+      return near.element.hidden && part < WHOLE * width && WHOLE <= Math.min(all / width, STRIP / height);
+    },
     update,
     over,
     key,

@@ -7,8 +7,8 @@ import type { Area } from "./tiles";
 const [MARGIN, TOP, BOTTOM] = [20, 31, 12]; // px around what is to be in sight; at the top there are buttons
 const BESIDE = 12; // px around the window that are drawn too: halos reach out of their boxes
 const UNREADABLE = 0.45; // scale below which numbers are not drawn
-const READABLE = 0.62; // scale down to which a picture is drawn smaller to be seen as a whole: its numbers are 14 px at 1
-const FOLLOWED = 0.75; // and down to which it is so that the numbers of what a step is about have room, too
+export const WHOLE = 0.77; // scale down to which a picture is drawn smaller to be seen as a whole, or a step with its numbers: of their 14 px these are 11
+const READABLE = 0.62; // and down to which it is where the nodes of a step have no room else
 const LOW = 180; // px of a window in which a node and its numbers have no room at their own size
 const SAME = 0.001; // of two scales
 const [MAP_WIDTH, MAP_HEIGHT] = [132, 36];
@@ -37,6 +37,7 @@ export class Stage {
   readonly #small = s("svg");
   readonly #away = h("div", { hidden: true });
   #window: Window = { x: 0, y: 0, scale: 1 };
+  #size = 1; // its scale, but for steps that need a smaller one
   #width = 0;
   #height = 0;
   #least = READABLE; // scale down to which it is drawn smaller
@@ -52,7 +53,7 @@ export class Stage {
   /** How large a picture is drawn that has no room as a whole. */
   least = 1;
   /** The part of that down to which it is drawn smaller to be seen as a whole. */
-  smallest = READABLE;
+  smallest = WHOLE;
   /** px at the top that something else covers. */
   head = 0;
   /** What is to be in sight in turn: decides how large a picture is drawn that has no room as a whole. */
@@ -101,7 +102,7 @@ export class Stage {
     else this.#tidy();
     this.picture = picture;
     this.#small.textContent = "";
-    if (!this.#own) this.#window.scale = this.#natural();
+    this.#settle();
   }
 
   /** Lay a picture out unseen, as it will be seen when it is exchanged for the present one, centred, and has to show this: the exchange then costs little. */
@@ -111,7 +112,7 @@ export class Stage {
     this.#turn(picture, false);
     this.#add(picture);
     const at = this.#centred(centre, picture);
-    const next = this.#within(this.#aim(sights, at) ?? at, picture);
+    const next = this.#within(this.#aim(sights, at, at.scale) ?? at, picture);
     picture.svg.style.transform = transform(next);
     picture.see(this.#part(next, picture), false, [...sights.needed, ...sights.wanted]);
     void this.element.offsetHeight; // now, and not at the exchange
@@ -147,6 +148,10 @@ export class Stage {
     attribute(svg, "aria-label", on ? this.name : null);
   }
 
+  #settle(): void {
+    if (!this.#own) this.#size = this.#window.scale = this.#natural();
+  }
+
   /** The scale at which all of it is seen. */
   #whole(picture: Picture): number {
     const { width, height } = picture.size;
@@ -157,11 +162,12 @@ export class Stage {
   #natural(picture = this.picture): number {
     const { least } = this;
     const whole = this.#whole(picture);
-    if (whole >= this.smallest * least) return Math.min(least > 1 ? 2 : 1, whole);
-    if (this.smallest === 1) return this.#height < LOW ? FOLLOWED * least : least;
+    const readable = Math.max(this.smallest, this.#least);
+    if (whole >= readable) return Math.min(least > 1 ? 2 : 1, whole);
+    if (this.smallest === 1) return this.#height < LOW ? WHOLE * least : least;
     let scale = least;
     if (this.#height) for (const sights of this.turns()) scale = Math.min(scale, this.#room(sights)?.[1] ?? scale);
-    return Math.max(scale, this.#least);
+    return Math.max(scale, Math.min(least, readable));
   }
 
   /** As much of this as has room where it can still be read, and the scale at which it has. */
@@ -177,7 +183,7 @@ export class Stage {
     };
     take(needed, Math.min(from, this.#least));
     const kept = this.#own || this.smallest === 1 || this.least > 1; // a size that somebody chose, or that is there to be read
-    if (all) take(wanted, Math.min(from, scale(all), kept ? Infinity : FOLLOWED));
+    if (all) take(wanted, Math.min(from, scale(all), kept ? Infinity : WHOLE));
     return all && [all, scale(all)];
   }
 
@@ -209,7 +215,7 @@ export class Stage {
   zoom(factor: number): void {
     this.#own = true;
     const { x, y, scale: old } = this.#window;
-    const scale = Math.max(0.05, Math.min(3, old * factor));
+    const scale = (this.#size = Math.max(0.05, Math.min(3, old * factor)));
     const [cx, cy] = [this.#width / 2, this.#height / 2];
     this.#place({ scale, x: cx - ((cx - x) * scale) / old, y: cy - ((cy - y) * scale) / old });
     this.resize(); // with the map or without it
@@ -219,7 +225,8 @@ export class Stage {
   fit(): void {
     const scale = Math.min(1.5, this.#whole(this.picture));
     this.#own = !(this.#own && Math.abs(scale - this.#window.scale) < SAME);
-    this.#place({ x: 0, y: 0, scale: this.#own ? scale : this.#natural() });
+    this.#size = this.#own ? scale : this.#natural();
+    this.#place({ x: 0, y: 0, scale: this.#size });
     this.resize();
   }
 
@@ -312,7 +319,7 @@ export class Stage {
   }
 
   #centred(element: SVGGElement | undefined, picture: Picture): Window {
-    const scale = this.#own ? this.#window.scale : this.#natural(picture);
+    const scale = this.#own ? this.#size : this.#natural(picture);
     if (!element) return { ...this.#window, scale };
     const b = picture.box(element);
     const x = this.#width * 0.4 - (b.x + b.w / 2) * scale;
@@ -340,14 +347,14 @@ export class Stage {
     this.picture.tidy();
   }
 
-  #aim(sights: Sights, from: Window): Window | undefined {
-    const found = this.#width ? this.#room(sights, from.scale) : undefined;
+  #aim(sights: Sights, from: Window, size = this.#size): Window | undefined {
+    const found = this.#width ? this.#room(sights, size) : undefined;
     if (!found) return undefined;
     const [all, room] = found;
-    const scale = Math.min(from.scale, Math.max(room, this.#least));
+    const scale = Math.min(size, Math.max(room, this.#least));
     const moved = (at: number, low: number, high: number, from: number, to: number) =>
       Math.max(low - from * scale, Math.min(at, high - to * scale));
-    // Drawn smaller, around the middle; then moved by as little as needed.
+    // Drawn smaller, or as before, around the middle; then moved by as little as needed.
     const zoomed = (at: number, size: number) => size / 2 - ((size / 2 - at) * scale) / from.scale;
     const x = moved(zoomed(from.x, this.#width), MARGIN, this.#width - MARGIN, all.x, all.x + all.w);
     const y = moved(zoomed(from.y, this.#height), TOP * this.least, this.#height - BOTTOM, all.y, all.y + all.h);
@@ -373,7 +380,7 @@ export class Stage {
     this.#measured = [w, hh];
     this.#height = hh;
     if (!w || !hh) return false;
-    if (!this.#own) this.#window.scale = this.#natural();
+    this.#settle();
     this.#small.textContent = "";
     this.#place(this.#window, false);
     return true;
