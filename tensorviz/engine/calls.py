@@ -175,7 +175,7 @@ def _alone(op: Op, slow: str, names: tuple[str, ...]) -> str:
     plan = op.plan
     of_number = of_array = "plan"
     if op.exact:
-        known = _written(op, op.exact)
+        known = f"({_written(op, op.exact)})"
         of_array = f"(sure if value.size <= limit and x.size <= limit else huge) if x.dtype is dtype and {known} else plan"
         of_number = f"(sure if x.size <= limit else huge) if x.dtype is double and {known} else plan"
     elif plan.one_to_one or plan.same_shape:
@@ -196,7 +196,7 @@ def _pair(op: Op, slow: str, names: tuple[str, ...], constants: str) -> str:
         of_number = "sure if (type(x) is scalar or not a.needs_grad) and (type(y) is scalar or not b.needs_grad) else plan"
     if op.exact:
         small = "x.size <= limit and y.size <= limit"
-        fit = f"{_written(op, op.exact)} and x.dtype is {{0}} and y.dtype is {{0}}"
+        fit = f"({_written(op, op.exact)}) and x.dtype is {{0}} and y.dtype is {{0}}"
         of_array = f"(sure if value.size <= limit and {small} else huge) if {fit.format('dtype')} else {of_array}"
         of_number = f"(sure if {small} else huge) if {fit.format('double')} else {of_number}"
     return _filled(op, slow, names, constants, of_array, of_number, ("a", "b"))

@@ -158,6 +158,21 @@ def test_float32_stays_float32_forward_and_backward(name: str):
             np.testing.assert_allclose(made[slot].grad, wide[slot].grad, rtol=2e-4, atol=2e-4 * scale)
 
 
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_operands_of_two_dtypes_have_gradients_of_their_own(name: str):
+    for call in calls(name):
+        slots = call.differentiable_slots()
+        for narrow in slots if len(slots) > 1 else ():
+            operands = tuple(np.asarray(x, np.float32) if i == narrow else x for i, x in enumerate(call.operands))
+            for _ in range(2):  # the first pass compiles the rule
+                made = tensors(call._replace(operands=operands))
+                y = call.op(*made, **call.params)
+                shares = y.backward(np.ones(y.shape)).nodes
+                for i in slots:
+                    assert made[i].grad.dtype == operands[i].dtype, f"slot {i} of {[np.shape(x) for x in operands]}"
+                assert all(s.total.dtype == n.dtype for n in shares for s in n.shares)
+
+
 def _strided(array: Any) -> Any:
     """The same numbers as every other element of a larger array, backwards."""
     wide = np.empty([2 * s for s in array.shape], array.dtype)
