@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from tensorviz.ops.loss import bce_with_logits, cross_entropy, mse_loss, nll_loss
     from tensorviz.ops.noise import dropout
     from tensorviz.ops.normalization import batch_norm, layer_norm
+    from tensorviz.ops.orthogonal import qr
     from tensorviz.ops.pooling import avg_pool2d, max_pool2d
     from tensorviz.teaching.exercise import exercise
     from tensorviz.teaching.self_test import self_test
@@ -148,6 +149,7 @@ __all__ = [
     "mse_loss",
     "nll_loss",
     "pinv",
+    "qr",
     "scaled_dot_product_attention",
     "slogdet",
     "solve",

@@ -69,7 +69,8 @@ def _remembered(made: Tensor, a: Tensor, op: Op, params: dict[str, Any], put: Pu
     if type(value) is np.ndarray and type(kept) is np.ndarray:
         base = value.base
         if base is None or (base is not kept and base is not kept.base):
-            if value is not kept:  # some return their operand where there is nothing to do
+            # some return their operand where there is nothing to do, and NumPy's windows lie in its memory without naming it as their base
+            if value is not kept and (base is None or not np.may_share_memory(value, kept)):
                 return made
     elif not (zero_d or type(value) is np.ndarray) or not (
         type(kept) is np.ndarray or _is_array(a)

@@ -64,6 +64,28 @@ _DRAWS = frozenset(["normal", "uniform", "exponential", "gamma", "beta", "laplac
 """Methods by which a variable of a function is known to be an array or a source of random numbers: nothing else that takes a Tensor's numbers has them."""
 
 
+_MATH = {
+    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2", "atanh": "arctanh", "cbrt": "cbrt",
+    "cos": "cos", "cosh": "cosh", "degrees": "degrees", "dist": "linalg.norm", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "fabs": "fabs", "fmod": "fmod",
+    "fsum": "sum", "hypot": "hypot", "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2", "pow": "power", "radians": "radians", "remainder": "remainder",
+    "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "sumprod": "dot", "tan": "tan", "tanh": "tanh",
+}  # fmt: skip
+"""Functions of Python's ``math`` whose result changes smoothly with their argument, and NumPy's of the same meaning."""
+
+
+def of_numbers(function: Any) -> tuple[str, str] | None:
+    """A function that is given plain numbers, whatever one hands to it, and what stands for it; None for any other. Its errors say nothing of what a Tensor raises."""
+    if function is np.fromiter:
+        return "np.fromiter", "tv.stack of the Tensors"
+    if function is np.nditer:
+        return "np.nditer", "a loop over x.flat, or over np.ndindex(x.shape),"
+    if getattr(function, "__module__", None) != "math":
+        return None
+    name = function.__name__
+    kin = "tv.erf" if name in ("erf", "erfc") else f"np.{_MATH[name]}" if name in _MATH else ""
+    return (f"math.{name}", kin) if kin else None
+
+
 def taker(name: str, function: Any) -> tuple[str, str] | None:
     """Who takes the numbers of a Tensor without asking it for a rule, and what to do instead; None for who is meant to, and for who is not known.
 

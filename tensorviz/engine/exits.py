@@ -72,6 +72,14 @@ def refuse_call(what: str, frame: Any, *, operators: bool) -> None:
         raise NoRuleError(
             f"{taker} makes plain arrays of what it is given, which would take {what}, which requires a gradient, out of the graph; {advice}, or give it x.numpy() where no gradient is meant"
         )
+    number = callees.of_numbers(function)
+    if number is not None:
+        warnings.warn(
+            f"{number[0]} takes plain numbers, so that {what}, which requires a gradient, gets none from what is computed with them; "
+            f"{number[1]} keeps the gradient. Give it x.item() or x.numpy() where numbers are meant",
+            UserWarning,
+            stacklevel=4,
+        )
     if listed and any(function is f for f in _ARRAYS):
         _warn_of_list(f"np.{name}", "a plain array", what, 4)
 
@@ -117,7 +125,11 @@ def refuse(what: str, dtype: Any = None, *, number: bool = False) -> None:
         raise NoRuleError(
             f"numpy.ma would take {what}, which requires a gradient, out of the graph; select with np.where(mask, other, x), or give it x.numpy()"
         )
-    advice = _ADVICE.get(str(function), "put lists of Tensors together with tv.stack or tv.concatenate")
+    advice = (
+        _POLYNOMIAL
+        if module.startswith("numpy.polynomial.")
+        else _ADVICE.get(str(function), "put lists of Tensors together with tv.stack or tv.concatenate")
+    )
     raise NoRuleError(
         f"NumPy's {function} makes plain arrays of what it is given, which would take {what}, which requires a gradient, out of the graph; {advice}, or give it x.numpy() where no gradient is meant"
     )
@@ -127,10 +139,12 @@ _STORES = {opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in op
 """What Python calls ``a[i] = v`` and ``a[i:j] = v`` in its code."""
 _LIBRARIES = np.__file__.rpartition("numpy")[0]
 """Where libraries are installed."""
+_POLYNOMIAL = "write np.polyval(c[::-1], x), in which the highest power comes first, or a product with np.vander(x)"
 _ADVICE = {
     "AxisConcatenator.__getitem__": "write np.concatenate for np.r_ and np.column_stack for np.c_",
     "vectorize.__call__": "write the function in NumPy calls, which work on whole arrays, in place of np.vectorize",
-    "ndenumerate.__init__": "loop over np.ndindex(x.shape)",
+    "ndenumerate.__init__": "loop over np.ndindex(x.shape), or over enumerate(x.flat)",
+    "as_strided": "cut windows with np.lib.stride_tricks.sliding_window_view, and other parts with slices and indices",
     "full": "write np.full_like(x, ...) with x a Tensor, or np.broadcast_to",
 }
 """What to do instead, by the function of NumPy that was called."""

@@ -24,6 +24,7 @@ __all__ = [
     "REDUCTIONS",
     "REGISTRY",
     "UFUNCS",
+    "UFUNC_METHODS",
     "Call",
     "Op",
     "apply",
@@ -81,6 +82,8 @@ REDUCTIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy's ufuncs to what their ``.reduce`` means, for ``np.add.reduce(x)``."""
 ACCUMULATIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy's ufuncs to what their ``.accumulate`` means, for ``np.add.accumulate(x)``."""
+UFUNC_METHODS: dict[str, Callable[..., Any]] = {}
+"""Methods of any ufunc to what they mean, the ufunc first: for ``np.add.at(x, i, v)``, and those of the two tables above for ufuncs that are not in them."""
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy's functions to ours of the same signature, for ``np.sum(x, axis=0)``."""
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.late import load_all
-from tensorviz.engine.node import UNSETTLED, is_tensor
-from tensorviz.engine.op import ACCUMULATIONS, FUNCTIONS, REDUCTIONS, UFUNCS, apply, frame
+from tensorviz.engine.node import UNSETTLED, is_tensor, new_uid
+from tensorviz.engine.op import ACCUMULATIONS, FUNCTIONS, REDUCTIONS, REGISTRY, UFUNC_METHODS, UFUNCS, apply, frame
 from tensorviz.engine.refusals import TOLD, told
 from tensorviz.errors import DTypeError, NoRuleError
 
@@ -54,11 +54,6 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     if method == "outer" and len(inputs) == 2:
         a, b = (x if hasattr(x, "ndim") else np.asarray(x) for x in inputs)
         return array_ufunc(ufunc, "__call__", (np.reshape(a, (*a.shape, *[1] * b.ndim)), b), kwargs)
-    if method == "at":
-        raise NoRuleError(
-            f"np.{ufunc.__name__}.at changes an array in place, at positions that may repeat, which cannot be recorded. Write x[i] = ... for positions "
-            f"that are all different; to add up by position, multiply by one-hot rows: x + (np.arange(len(x))[:, None] == i) @ v"
-        )
     if (
         method == "__call__" and ufunc not in UFUNCS and not kwargs and found(ufunc) is not None
     ):  # put together from several ops, or with several results
@@ -66,19 +61,25 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     table: dict[Any, Any] = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}.get(method, {})
     if method in ("reduce", "accumulate") and (ufunc in table or (load_all() and ufunc in table)):
         return table[ufunc](*inputs, **kwargs)
+    if method != "__call__" and ufunc in UFUNCS:
+        load_all()
+        if method in UFUNC_METHODS:
+            return UFUNC_METHODS[method](ufunc, *inputs, **kwargs)
     if method != "__call__" or ufunc not in UFUNCS:
-        if method in ("reduce", "accumulate", "reduceat") and ufunc in UFUNCS:
-            having = ", ".join(sorted(u.__name__ for u in table)) or "none"
+        if ufunc.__name__.endswith("(vectorized)"):
             raise NoRuleError(
-                f"np.{ufunc.__name__}.{method} has no differentiation rule here, so its result would drop out of the graph. "
-                f"Those that have one for {method}: {having}. Apply np.{ufunc.__name__} in a loop, or define your own with tv.custom_op"
+                f"np.{ufunc.__name__}, made by np.frompyfunc, runs Python code for each element and makes objects, which would drop out of the graph. "
+                f"Write the function in NumPy calls, which work on whole arrays, or give it x.numpy() where no gradient is needed"
             )
-        what = f"np.{ufunc.__name__}" if method == "__call__" else f"np.{ufunc.__name__}.{method}"
-        raise NoRuleError(_no_rule(what, ufunc.__name__))
+        raise NoRuleError(_no_rule(f"np.{ufunc.__name__}{'' if method == '__call__' else f'.{method}'}", ufunc.__name__))
     dtype, casting = kwargs.pop("dtype", None), kwargs.pop("casting", "same_kind")
-    if kwargs.pop("where", True) is not True or kwargs.keys() - _WITHOUT_EFFECT:
+    if kwargs.pop("where", True) is not True:
         raise NoRuleError(
-            f"np.{ufunc.__name__} on a Tensor takes no {', '.join(sorted(kwargs.keys() - _WITHOUT_EFFECT)) or 'where'}=; select with np.where, or change the dtype of the operands with astype"
+            f"np.{ufunc.__name__} with where= and without out= leaves all other elements to chance. Give out=, a Tensor such as np.zeros_like(x), or select with np.where"
+        )
+    if kwargs.keys() - _WITHOUT_EFFECT:
+        raise NoRuleError(
+            f"np.{ufunc.__name__} on a Tensor takes no {', '.join(sorted(kwargs.keys() - _WITHOUT_EFFECT))}=; change the dtype of the operands with astype"
         )
     op = UFUNCS[ufunc]
     if dtype is None or not op.differentiable:  # of a comparison dtype= is that of the result, which is clear
@@ -88,10 +89,16 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
 
 def _written(out: Any, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A result put in the place of a Tensor, as ``x *= y`` does."""
+    if method == "__call__" and kwargs.get("where", True) is not True:
+        return _written_where(out, ufunc, inputs, kwargs)
     op = UFUNCS.get(ufunc) if method == "__call__" else None
     if op is not None:
         out._step_aside(op)
-    found = array_ufunc(ufunc, method, inputs, kwargs)
+    return _received(out, array_ufunc(ufunc, method, inputs, kwargs), op)
+
+
+def _received(out: Any, found: Any, op: Any) -> Any:
+    """``out`` with a result in its place, as that of ``op`` if it is one; otherwise assigned to all of its elements."""
     if (
         op is None
         or not is_tensor(found)
@@ -102,6 +109,17 @@ def _written(out: Any, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs:
         out[...] = found
         return out
     return out._receive(found, op.name)
+
+
+def _written_where(out: Any, ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The same where a mask holds. The others are not computed, so that a logarithm of 0 there neither warns nor spoils a gradient."""
+    where = kwargs.pop("where")
+    chosen = np.asarray(where.numpy() if is_tensor(where) else where)
+    if chosen.dtype != bool:
+        raise DTypeError(f"np.{ufunc.__name__}: where holds True or False for each element, got dtype {chosen.dtype}")
+    chosen = np.broadcast_to(chosen, out.shape)
+    out[chosen] = ufunc(*[np.broadcast_to(x, out.shape)[chosen] if np.ndim(x) else x for x in inputs], **kwargs)
+    return out
 
 
 _WITHOUT_EFFECT = {"order", "subok"}
@@ -129,11 +147,16 @@ def array_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     out = kwargs["out"]
     if out is not None and not is_tensor(out):
         return ours(*args, **kwargs)  # which says what it does not write into
-    result = ours(*args, **{key: value for key, value in kwargs.items() if key != "out"})
+    rest = {key: value for key, value in kwargs.items() if key != "out"}
     if out is None:
-        return result
-    out[...] = result
-    return out
+        return ours(*args, **rest)
+    op = REGISTRY.get(func.__name__)
+    if op is not None:
+        out._step_aside(op)
+    before = new_uid()
+    result = ours(*args, **rest)
+    made = is_tensor(result) and result.own is None and result.uid > before  # and no Tensor that somebody has already
+    return _received(out, result, op if made else None)
 
 
 def path_of(function: Any) -> str:
@@ -152,19 +175,35 @@ def _sign(ufunc: Any) -> str:
 
 
 KIN = {
-    "i0": "exp", "spacing": "absolute", "nextafter": "absolute", "unique": "sort", "qr": "svd", "eig": "eigh", "eigvals": "eigvalsh",
-    "left_shift": "multiply", "right_shift": "floor_divide", "fft": "einsum", "ifft": "einsum", "rfft": "einsum", "irfft": "einsum",
-    "polymul": "convolve", "polyadd": "add", "polysub": "subtract", "polyder": "multiply", "polyint": "divide", "polyfit": "lstsq",
-    "roots": "eigvalsh", "poly": "convolve", "union1d": "sort", "intersect1d": "isin", "setdiff1d": "isin", "unique_values": "sort",
-    "gcd": "remainder", "lcm": "multiply", "sort_complex": "sort", "unique_all": "sort", "unique_counts": "sort", "unique_inverse": "sort",
-    "fft2": "einsum", "fftn": "einsum", "ifft2": "einsum", "ifftn": "einsum", "rfft2": "einsum", "rfftn": "einsum", "hfft": "einsum",
-    "ihfft": "einsum", "irfft2": "einsum", "irfftn": "einsum",
+    "i0": "exp", "spacing": "absolute", "nextafter": "absolute", "left_shift": "multiply", "right_shift": "floor_divide", "gcd": "remainder", "lcm": "multiply",
+    "sort_complex": "sort",
 }  # fmt: skip
 """Functions without a rule, and one of like meaning that has one; of the others the nearest by name is told."""
 
 
+_FOURIER = (
+    "with a = 2 * np.pi / n * np.outer(np.arange(n), np.arange(n)), the transform of x along its last axis, of length n, has the real part x @ np.cos(a) "
+    "and the imaginary part -x @ np.sin(a), and both have gradients"
+)
+COMPLEX = {
+    **dict.fromkeys(
+        ("fft", "fft2", "fftn", "hfft", "ifft", "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn"), _FOURIER
+    ),
+    "eig": "np.linalg.eigh has a rule for symmetric matrices, and np.linalg.svd for all",
+    "eigvals": "np.linalg.eigvalsh has a rule for symmetric matrices, and np.linalg.svd for all",
+    "roots": "follow a real root by Newton's method, with np.polyval and np.polyder",
+}
+"""Functions of complex numbers, and what to do in real ones."""
+
+
 def _no_rule(what: str, name: str) -> str:
     import difflib
+
+    if name in COMPLEX:
+        return (
+            f"{what} has no differentiation rule here, since it computes with complex numbers and a Tensor holds real ones, so its result would drop out of the graph: "
+            f"{COMPLEX[name]}. Or take x.numpy() where no gradient is needed"
+        )
 
     load_all()
     known = sorted({u.__name__ for u in UFUNCS} | {f.__name__ for f in FUNCTIONS})

@@ -293,6 +293,16 @@ class Tensor(Node, metaclass=_Made):
         return int(self._current().value.nbytes)
 
     @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next along each axis."""
+        return tuple(self._current().value.strides)
+
+    @property
+    def flags(self) -> Any:
+        """How the values lie in memory, as NumPy tells it."""
+        return self.numpy().flags
+
+    @property
     def T(self) -> Tensor:
         """All axes reversed, recorded as a transpose."""
         return METHODS["transpose"](self)  # type: ignore[no-any-return]

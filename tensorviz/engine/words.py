@@ -14,7 +14,7 @@ _COPY = "write y = x.copy(), then y[i] = value"
 
 ON_TENSORS: dict[str, str] = {
     # arrays
-    **{name: f"take x.numpy().{name}, which is outside the graph" for name in ("base", "ctypes", "flags", "strides", "tobytes", "tofile", "dump", "dumps")},
+    **{name: f"take x.numpy().{name}, which is outside the graph" for name in ("base", "ctypes", "tofile", "dump", "dumps")},
     "byteswap": "take x.numpy().byteswap(), which is outside the graph",
     "resize": "write np.resize(x, shape), or x.reshape(shape) for as many elements",
     "setflags": "leave it out: what is recorded is read-only, and x.copy() can be written to",
@@ -28,7 +28,6 @@ ON_TENSORS: dict[str, str] = {
     "t": "write x.T",
     "unflatten": "write x.reshape(shape)",
     "unsqueeze": "write x[None], x[:, None] ..., or np.expand_dims(x, axis)",
-    "view": "write x.reshape(shape) for another shape, x.astype(dtype) for another dtype, x[...] for the same values",
     "view_as": "write x.reshape(y.shape)",
     # arithmetic
     "add": "write x + y",

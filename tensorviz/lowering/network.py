@@ -56,6 +56,14 @@ def _cross_entropy(logits: Any, target: Any, reduction: str = "mean", ignore_ind
     return _reduced(losses if counted is None else p.where(counted, losses, 0), reduction, n)
 
 
+@lowering("soft_cross_entropy")
+def _soft_cross_entropy(logits: Any, target: Any, reduction: str = "mean", label_smoothing: float = 0.0) -> Any:
+    axis = 0 if logits.ndim == 1 else 1
+    if label_smoothing:
+        target = p.add(p.mul(target, 1 - label_smoothing), label_smoothing / logits.shape[axis])
+    return _reduced(p.neg(total(p.mul(*together(tensor(target), log_softmax(logits, axis))), axis)), reduction)
+
+
 @lowering("nll_loss")
 def _nll_loss(scores: Any, target: Any, reduction: str = "mean", ignore_index: int = -100) -> Any:
     target, counted, n, axis = _targets(scores, target, ignore_index)

@@ -32,10 +32,10 @@ class MSELoss(_Loss):
 
 
 class CrossEntropyLoss(_Loss):
-    """Minus the log of the softmax probability of the right class: logits (rows, classes, ...) against class indices (rows, ...).
+    """Minus the log of the softmax probability of the right class: logits (rows, classes, ...) against class indices (rows, ...) or probabilities (rows, classes, ...).
 
-    As in PyTorch, without class weights and without probabilities as targets. Raises ValueError for labels out of range and shapes that do
-    not fit, TypeError for targets that are no integers.
+    As in PyTorch, without class weights. Raises ValueError for labels out of range and shapes that do not fit, TypeError for targets that are
+    neither integers nor probabilities in the shape of the logits.
 
     >>> import numpy as np
     >>> round(float(CrossEntropyLoss()(np.zeros((1, 4)), np.array([2]))), 6)  # log 4

@@ -88,6 +88,7 @@ LATER = {
     "loss": ("bce_with_logits", "cross_entropy", "mse_loss", "nll_loss"),
     "noise": ("dropout",),
     "normalization": ("batch_norm", "layer_norm"),
+    "orthogonal": ("qr",),
     "pooling": ("avg_pool2d", "max_pool2d"),
 }
 """Families that are loaded when one of their functions is asked for, or one of NumPy's that they answer for; of none are operators or ufuncs. An import has no time to spare."""
@@ -98,12 +99,26 @@ def _rest() -> None:
     from importlib import import_module
 
     from tensorviz.engine import functional  # noqa: F401 - importing them makes their ops and functions known
-    from tensorviz.ops import assembly, choices, methods, products, statistics, windows, writing  # noqa: F401
+    from tensorviz.ops import assembly, choices, methods, polynomials, products, sets, statistics, ufuncs, windows, writing  # noqa: F401
 
     for family in LATER:
         import_module(f"tensorviz.ops.{family}")
 
 
 late.load_rest = _rest
-for _name in ("argpartition", "choose", "compress", "conj", "conjugate", "fill", "nonzero", "partition", "put", "searchsorted", "sort"):
+for _name in (
+    "argpartition",
+    "choose",
+    "compress",
+    "conj",
+    "conjugate",
+    "fill",
+    "nonzero",
+    "partition",
+    "put",
+    "searchsorted",
+    "sort",
+    "tobytes",
+    "view",
+):
     attach_later(_name, late.load_all)

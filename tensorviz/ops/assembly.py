@@ -14,7 +14,7 @@ from tensorviz.errors import AxisError, DTypeError, ShapeError
 from tensorviz.ops.axes import each, plain
 from tensorviz.ops.cumulative import cumprod, cumsum
 from tensorviz.ops.joining import concatenate, stack
-from tensorviz.ops.operands import as_array, asked, index, of_dtype
+from tensorviz.ops.operands import as_array, asked, index, of_dtype, refuse_out
 from tensorviz.ops.ordering import roll
 
 __all__: list[str] = []
@@ -72,8 +72,7 @@ def _ifftshift(x: Any, axes: Any = None) -> Any:
 
 @expose(numpy=[np.compress])
 def _compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
-    if out is not None:
-        raise DTypeError("np.compress with out= cannot be recorded: the array is outside the graph. Use the result")
+    refuse_out(out)
     a = as_array(a)
     places = np.arange(a.size).reshape(a.shape)
     return np.ravel(a)[np.compress(_values(condition), places, axis)]
@@ -192,16 +191,6 @@ def _vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     n = x.size if N is None else index("N", N)
     powers, kind = np.arange(n) if increasing else np.arange(n)[::-1], np.promote_types(x.dtype, int)
     return np.power(of_dtype(x, kind)[:, None], powers.astype(kind))
-
-
-@expose(numpy=[np.polyval])
-def _polyval(p: Any, x: Any) -> Any:
-    """The polynomial with coefficients ``p``, the highest first, at ``x``, by Horner's rule."""
-    p, x = as_array(p), as_array(x)
-    y: Any = np.zeros_like(_values(x))
-    for i in range(p.shape[0]):
-        y = y * x + p[i]
-    return y
 
 
 @expose(numpy=[np.logspace])

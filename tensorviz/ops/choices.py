@@ -10,7 +10,7 @@ import numpy as np
 from tensorviz.engine.op import expose
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError, IndexingError, ShapeError
-from tensorviz.ops.operands import as_array, of_dtype
+from tensorviz.ops.operands import as_array, of_dtype, refuse_out
 
 __all__: list[str] = []
 
@@ -33,8 +33,7 @@ def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0
 @expose(numpy=[np.choose])
 def _choose(a: Any, choices: Sequence[Any], out: Any = None, mode: str = "raise") -> Any:
     """At each place the element of the choice whose number stands there."""
-    if out is not None:
-        raise DTypeError("np.choose with out= cannot be recorded: the array is outside the graph. Use the result")
+    refuse_out(out)
     which, n = _values(a), len(choices)
     if which.dtype.kind not in "iub":
         raise IndexingError(f"np.choose: the numbers of the choices are whole numbers, got dtype {which.dtype}")
@@ -84,6 +83,8 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
         i = np.clip(np.searchsorted(places, at, "right") - 1, 0, xp.size - 2)
         start, first = xp[i], fp[i]
         slope = (fp[i + 1] - first) / (xp[i + 1] - start)
+        unheard = (at == places[i]) & ~np.isfinite(_values(slope))  # at a place itself its own height counts, whatever the next one is
+        slope = np.where(unheard, 0, slope) if unheard.any() else slope
         inside = (at >= places[0]) & (at <= places[-1])
         between = first + slope * (np.where(inside, x, start) - start)
     return np.where(np.isnan(at), x, np.where(at < places[0], low, np.where(at > places[-1], high, between)))

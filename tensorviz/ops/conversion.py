@@ -85,12 +85,12 @@ for _like in (np.zeros_like, np.ones_like, np.empty_like):
 @expose(numpy=[np.full_like])
 def _full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:  # noqa: ARG001 - NumPy's signature
     """An array of a's shape and dtype (or those given) that holds ``fill_value``, through which a gradient goes."""
+    if not isinstance(fill_value, Tensor):
+        made = np.full_like(_values(a), fill_value, dtype, "K", True, shape)
+        return tensor(made) if isinstance(a, Tensor) else made
     to = np.broadcast_to(fill_value, np.shape(a) if shape is None else shape)
     kind = getattr(a, "dtype", np.asarray(_values(a)).dtype) if dtype is None else np.dtype(dtype)
-    if isinstance(fill_value, Tensor):
-        return to if to.dtype == kind else to.astype(kind)
-    made = np.array(to, kind)
-    return tensor(made) if isinstance(a, Tensor) else made
+    return to.copy() if to.dtype == kind else to.astype(kind)  # a result of its own, which may be written to
 
 
 def _on_values(function: Any) -> None:

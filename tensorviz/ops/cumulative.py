@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.op import ACCUMULATIONS, REGISTRY, Op, expose
-from tensorviz.errors import DTypeError
 from tensorviz.ops.axes import divided, plain
 from tensorviz.ops.conversion import astype
-from tensorviz.ops.operands import as_array, asked, index
+from tensorviz.ops.operands import as_array, index, refuse_out
 from tensorviz.ops.samples import Examples, distinct, positive
 
 __all__ = ["cumprod", "cumsum"]
@@ -166,8 +165,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None)
 
 
 def _converted(a: Any, dtype: Any, out: Any) -> Any:
-    if out is not None:
-        raise DTypeError(f"{asked()} with out= cannot be recorded: the array is outside the graph. Use the result")
+    refuse_out(out)
     return astype(as_array(a), dtype)
 
 

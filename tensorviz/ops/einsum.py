@@ -12,7 +12,7 @@ from tensorviz.arguments import shown
 from tensorviz.engine.op import REGISTRY, Op, apply, expose
 from tensorviz.errors import DTypeError, ShapeError
 from tensorviz.ops.indexing import index_add
-from tensorviz.ops.operands import as_array, index
+from tensorviz.ops.operands import as_array, index, refuse_out
 from tensorviz.ops.samples import Examples
 
 __all__ = ["einsum"]
@@ -151,8 +151,7 @@ def einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = Fal
     >>> einsum("ii->", np.array([[1.0, 2.0], [3.0, 4.0]])).item()
     5.0
     """
-    if out is not None:
-        raise DTypeError("einsum with out= cannot be recorded: the array is outside the graph. Use the result")
+    refuse_out(out)
     refused = {k: v for k, v in kwargs.items() if (k, v) not in (("dtype", None), ("order", "K"), ("casting", "safe"))}
     if refused:
         raise DTypeError(f"einsum on a Tensor takes no {', '.join(sorted(refused))}=; change the dtype of the operands with astype")

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.arguments import shown
+from tensorviz.arguments import one_of, shown
 from tensorviz.engine.aliases import view
 from tensorviz.engine.graph import numbers
 from tensorviz.engine.op import REGISTRY, Op, apply, expose
 from tensorviz.errors import AxisError, DTypeError, ShapeError
+from tensorviz.ops import borders
 from tensorviz.ops.indexing import index_add
 from tensorviz.ops.movement import ravel, sizes
 from tensorviz.ops.operands import as_array, asked, index
@@ -72,7 +73,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:  # noq
 def _full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:  # noqa: ARG001 - NumPy's signature
     """``np.full(shape, x, like=x)``; without ``like`` NumPy does not ask a Tensor."""
     found = broadcast_to(fill_value, shape)
-    return found if dtype is None else found.astype(dtype)
+    return found.copy() if dtype is None else found.astype(dtype)  # a result of its own, which may be written to
 
 
 @expose(numpy=[np.linspace])
@@ -107,6 +108,8 @@ def linspace(
 
 
 def _end(name: str, x: Any) -> Any:
+    if type(x) in (int, float):
+        return x  # weak: beside float32 it makes no float64
     found = x if isinstance(getattr(x, "dtype", None), np.dtype) else numbers(x, f"linspace: {name}")
     if found.dtype.kind not in "fiub":
         raise DTypeError(f"linspace: {name} must be a number, or an array of numbers, got {shown(x)}")
@@ -150,31 +153,50 @@ class Pad(Op):
 
 
 @expose(numpy=[np.pad], method="pad")
-def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     """``array`` with a border: ``pad_width`` elements before and after on each axis (an int, a pair, or a pair per axis).
 
-    ``mode`` is "constant" (with ``constant_values``, 0 if not given), "edge", "reflect", "symmetric" or "wrap". Rule: the gradient without
-    its border; in the modes that copy elements into the border, those elements also receive what arrives at their copies.
+    ``mode`` is "constant" (with ``constant_values``, 0 if not given) or "empty", which leaves the border to chance (here 0); "edge", "reflect", "symmetric"
+    or "wrap", which copy elements; "maximum", "mean", "median" or "minimum" (of the ``stat_length`` elements at the side, all if not given);
+    "linear_ramp" (to ``end_values``); or a function that writes the border into each vector, as NumPy calls it.
+    ``reflect_type="odd"`` reflects at the end point.
+
+    Rule: the gradient without its border; in the modes that copy elements into the border, those elements also receive what arrives at their copies.
 
     >>> pad([1.0, 2.0, 3.0], (2, 1), mode="reflect").tolist()
     [3.0, 2.0, 1.0, 2.0, 3.0, 2.0]
+    >>> pad([1.0, 3.0], (0, 2), mode="mean").tolist()
+    [1.0, 3.0, 2.0, 2.0]
     """
-    if mode not in ("constant", "edge", "reflect", "symmetric", "wrap"):
-        raise DTypeError(f"pad: mode {mode!r} has no rule; those with one are constant, edge, reflect, symmetric and wrap")
-    params: dict[str, Any] = {"pad_width": _widths(pad_width, np.ndim(array))}
-    if mode != "constant":
+    widths = _widths(pad_width, np.ndim(array))
+    if callable(mode):
+        return borders.written(as_array(array), widths, mode, kwargs)
+    one_of("pad", "mode", mode, (*_COPYING, *borders.STATISTICS, "constant", "empty", "linear_ramp"))
+    takes = borders.OPTIONS.get(mode, "constant_values" if mode == "constant" else None)
+    unknown = sorted(kwargs.keys() - {takes})
+    if unknown:
+        raise DTypeError(f"pad: mode {mode!r} takes no {', '.join(unknown)}={f'; it takes {takes}=' if takes else ''}")
+    if "reflect_type" in kwargs:
+        one_of("pad", "reflect_type", kwargs["reflect_type"], ("even", "odd"))
+    if mode in borders.STATISTICS or mode == "linear_ramp" or kwargs.get("reflect_type") == "odd":
+        a = as_array(array)
+        if a.dtype.kind != "f":
+            return borders.on_values(a, lambda values: np.pad(values, widths, mode, **kwargs))
+        return borders.bordered(a, widths, mode, kwargs.get("stat_length", kwargs.get("end_values")))
+    params: dict[str, Any] = {"pad_width": widths}
+    if mode in _COPYING:
         params["mode"] = mode
-        if kwargs.pop("reflect_type", "even") != "even":
-            raise DTypeError("pad: reflect_type='odd' has no rule; compose it from slices and concatenate")
     elif "constant_values" in kwargs:
-        values = kwargs.pop("constant_values")
+        values = kwargs["constant_values"]
         values = values if isinstance(values, (int, float)) else as_array(values)
-        if getattr(values, "requires_grad", False) and not kwargs:
-            return _bordered(as_array(array), params["pad_width"], values)
+        if getattr(values, "requires_grad", False):
+            return _bordered(as_array(array), widths, values)
         params["constant_values"] = values if isinstance(values, (int, float)) else np.array(values)
-    if kwargs:
-        raise DTypeError(f"pad: mode {mode!r} takes no {', '.join(sorted(kwargs))}=")
     return apply(REGISTRY["pad"], (array,), params)
+
+
+_COPYING = ("edge", "reflect", "symmetric", "wrap")
+"""Modes that copy elements into the border."""
 
 
 def _bordered(a: Any, widths: tuple[tuple[int, int], ...], values: Any) -> Any:

@@ -14,7 +14,7 @@ from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import unbroadcast
 from tensorviz.errors import AxisError, DTypeError, IndexingError, ShapeError
 from tensorviz.ops.keys import INDEX_SLOTS, chosen, fill, parse, repeats
-from tensorviz.ops.operands import as_array, index
+from tensorviz.ops.operands import as_array, index, refuse_out
 from tensorviz.ops.samples import Examples
 
 __all__ = ["embedding", "take"]
@@ -237,8 +237,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     >>> take([10.0, 20.0, 30.0], [2, 0]).tolist()
     [30.0, 10.0]
     """
-    if out is not None:
-        raise DTypeError("take with out= cannot be recorded: the array is outside the graph. Use the result")
+    refuse_out(out)
     one_of("take", "mode", mode, ("raise", "wrap", "clip"))
     a = as_array(a)
     if axis is None or not a.ndim:

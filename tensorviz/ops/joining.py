@@ -13,7 +13,7 @@ from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, apply, expose
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import AxisError, DTypeError, ShapeError
 from tensorviz.ops.movement import atleast_1d, atleast_2d, atleast_3d, ravel, swapaxes
-from tensorviz.ops.operands import as_array, asked, index
+from tensorviz.ops.operands import as_array, asked, index, refuse_out
 from tensorviz.ops.samples import Examples
 
 __all__ = ["append", "array_split", "column_stack", "concatenate", "dsplit", "dstack", "hsplit", "hstack", "split", "stack", "vsplit", "vstack"]
@@ -55,7 +55,7 @@ def concatenate(arrays: Any, axis: int | None = 0, out: Any = None, *, dtype: An
     >>> concatenate([[1.0, 2.0], [3.0]]).tolist()
     [1.0, 2.0, 3.0]
     """
-    _no_out("concatenate", out)
+    refuse_out(out)
     operands = _operands("concatenate", arrays)
     if axis is None:
         operands, axis = [ravel(x) for x in operands], 0
@@ -97,7 +97,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
     >>> stack([[1.0, 2.0], [3.0, 4.0]], axis=1).tolist()
     [[1.0, 3.0], [2.0, 4.0]]
     """
-    _no_out("stack", out)
+    refuse_out(out)
     return _cast(apply(REGISTRY["stack"], _operands("stack", arrays), {"axis": index("axis", axis)}), dtype, casting)
 
 
@@ -111,11 +111,6 @@ def _operands(what: str, arrays: Any) -> list[Any]:
     if not operands:
         raise ShapeError(f"{what} needs at least one operand, got an empty list")
     return operands
-
-
-def _no_out(what: str, out: Any) -> None:
-    if out is not None:
-        raise DTypeError(f"{what} with out= cannot be recorded: the array is outside the graph. Use the result")
 
 
 def _cast(result: Any, dtype: Any, casting: str) -> Any:

@@ -15,6 +15,7 @@ from tensorviz.ops.axes import averaged, divided, spread
 from tensorviz.ops.operands import as_array
 from tensorviz.ops.probability import shifted, softmax
 from tensorviz.ops.samples import Examples
+from tensorviz.ops.soft_labels import soft_cross_entropy
 
 __all__ = ["bce_with_logits", "cross_entropy", "mse_loss", "nll_loss"]
 
@@ -148,7 +149,8 @@ def _checked_classes(name: str, scores: Any, target: Any, reduction: str, ignore
     labels = np.asarray(target)
     if labels.dtype.kind not in "iu":
         raise DTypeError(
-            f"{name}: target holds class indices, so it must be integers, got dtype {labels.dtype}; for probabilities write -(target * log_softmax(logits)).sum(axis=1).mean()"
+            f"{name}: target holds class indices, so it must be integers, got dtype {labels.dtype}; convert it with astype(int)"
+            + (f", or give probabilities in the shape {scores.shape} of the logits" if name == "cross_entropy" else "")
         )
     if scores.ndim == 0:
         raise ShapeError(f"{name}: expected scores of shape (classes,) or (rows, classes, ...), got a single number")
@@ -174,21 +176,27 @@ def _check_reduction(name: str, reduction: str) -> None:
 
 
 def cross_entropy(logits: Any, target: Any, reduction: str = "mean", ignore_index: int = -100, label_smoothing: float = 0.0) -> Any:
-    """Minus the log of the softmax probability of the right class, over class indices.
+    """Minus the log of the softmax probability of the right class, over class indices; or over probabilities of the classes.
 
-    ``logits`` has shape (classes,), (rows, classes) or (rows, classes, ...), ``target`` one integer per row. ``reduction`` is
+    ``logits`` has shape (classes,), (rows, classes) or (rows, classes, ...), ``target`` one integer per row, or floats in the shape of the logits:
+    what is wanted of every class, which gets its gradient, too. ``reduction`` is
     ``"mean"`` (over the rows that count), ``"sum"`` or ``"none"``. Rows whose target is ``ignore_index`` have neither loss nor gradient,
     whatever they hold. ``label_smoothing`` in [0, 1] spreads that part of the probability over all classes (Szegedy and others, 2016).
     Raises ValueError for labels out of range and for shapes that do not fit, TypeError for a target that is no integer.
 
     >>> cross_entropy(np.array([[1000.0, 0.0], [0.0, 0.0]]), np.array([1, 0]), reduction="none")
     array([1.00000000e+03, 6.93147181e-01])
+    >>> round(float(cross_entropy(np.zeros(2), np.array([0.25, 0.75]))), 6)  # log 2
+    0.693147
     """
-    logits, target = _checked_classes("cross_entropy", logits, target, reduction, ignore_index)
+    _check_reduction("cross_entropy", reduction)
     label_smoothing = number("cross_entropy", "label_smoothing", label_smoothing, least=0, most=1)
-    return REGISTRY["cross_entropy"](
-        logits, target, reduction=reduction, ignore_index=whole("cross_entropy", "ignore_index", ignore_index), label_smoothing=label_smoothing
-    )
+    ignore_index = whole("cross_entropy", "ignore_index", ignore_index)
+    logits, wanted = as_array(logits), as_array(target)
+    if wanted.dtype.kind == "f" and wanted.shape == logits.shape:
+        return soft_cross_entropy(logits, _like(target, logits.dtype), reduction, ignore_index, label_smoothing)
+    logits, target = _checked_classes("cross_entropy", logits, target, reduction, ignore_index)
+    return REGISTRY["cross_entropy"](logits, target, reduction=reduction, ignore_index=ignore_index, label_smoothing=label_smoothing)
 
 
 def nll_loss(log_probabilities: Any, target: Any, reduction: str = "mean", ignore_index: int = -100) -> Any:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import shown
 from tensorviz.engine.op import attach
 from tensorviz.engine.tensor import Tensor
-from tensorviz.errors import ShapeError
+from tensorviz.errors import DTypeError, ShapeError
 from tensorviz.ops.operands import index
 
 __all__: list[str] = []
@@ -49,6 +50,30 @@ def _partition(self: Tensor, kth: Any, axis: int = -1, kind: Any = "introselect"
     self[...] = np.partition(self, kth, index("axis", axis), kind, order)
 
 
+def _view(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """The same elements in the same memory: what is written to one is written to the other."""
+    wanted = [x for x in (*args, *kwargs.values()) if x is not np.ndarray]
+    if any(not _is_dtype(x, self.dtype) for x in wanted):
+        raise DTypeError(
+            f"view of {self.dtype} as {shown(wanted[0])} reads the bytes as other numbers, which has no gradient; convert them with astype"
+        )
+    return self[...]
+
+
+def _is_dtype(x: Any, dtype: Any) -> bool:
+    try:
+        return bool(np.dtype(x) == dtype)
+    except TypeError:
+        return False
+
+
+def _tobytes(self: Tensor, order: Any = "C") -> bytes:
+    """The values as bytes."""
+    return self.numpy().tobytes(order)
+
+
+attach("tobytes", _tobytes)
+attach("view", _view)
 attach("compress", _compress)
 attach("fill", _fill)
 attach("sort", _sort)

@@ -9,9 +9,10 @@ import numpy as np
 
 from tensorviz.engine.aliases import quick_view, view
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Call, Op, apply, attach, expose, frame
+from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import AxisError, DTypeError
 from tensorviz.ops.axes import plain
-from tensorviz.ops.operands import as_array, index, refusing
+from tensorviz.ops.operands import as_array, asked, index, refusing
 from tensorviz.ops.samples import Examples
 
 __all__ = [
@@ -59,6 +60,18 @@ def _spread(given: tuple[Any, ...]) -> Any:
     return given[0] if len(given) == 1 else given
 
 
+def _concrete(a: Any, order: Any, known: str = "CFA") -> Any:
+    """The order "C" or "F" that "A" means for an operand as it lies in memory; for "K" also the axes as they lie, outermost first, where it is neither."""
+    if not isinstance(order, str) or order not in known:
+        raise DTypeError(f"{asked()}: order is {', '.join(map(repr, known[:-1]))} or {known[-1]!r}, got {order!r}")
+    if order in ("C", "F"):
+        return order
+    value = a.numpy() if isinstance(a, Tensor) else a
+    if value.flags.c_contiguous or not (value.flags.f_contiguous or order == "K"):
+        return "C"
+    return "F" if value.flags.f_contiguous else tuple(sorted(range(value.ndim), key=lambda i: -abs(value.strides[i])))
+
+
 # ---- the same elements in another shape --------------------------------------------------------------------------
 
 
@@ -92,7 +105,7 @@ class Reshape(Op):
 
 @expose(numpy=[np.reshape])
 def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: bool | None = None) -> Any:  # noqa: ARG001 - NumPy's signature
-    """The elements of ``a`` in another shape; one entry may be -1. ``order`` is "C" (last axis fastest) or "F".
+    """The elements of ``a`` in another shape; one entry may be -1. ``order`` is "C" (last axis fastest), "F", or "A": "F" if that is how ``a`` lies in memory.
 
     Raises ShapeError where the sizes differ. Rule: the gradient, reshaped back.
 
@@ -104,9 +117,9 @@ def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None
         return quick_view(_RESHAPE, frame(1), a, (sizes(shape),), _back)
     if shape is None:
         raise DTypeError("reshape needs a shape, e.g. reshape(a, (2, 3))")
-    if order not in ("C", "F"):
-        raise DTypeError(f"reshape: order is 'C' or 'F', got {order!r}; what 'A' means depends on the memory, which a record does not know")
-    return view(REGISTRY["reshape"], a, {"shape": sizes(shape), "order": order}, _back)
+    a = as_array(a)
+    found = _concrete(a, order)
+    return view(REGISTRY["reshape"], a, {"shape": sizes(shape), **({} if found == "C" else {"order": found})}, _back)
 
 
 _RESHAPE = Call(REGISTRY["reshape"], "shape")
@@ -144,14 +157,14 @@ class Ravel(Op):
 
 @expose(numpy=[np.ravel], method="ravel")
 def ravel(a: Any, order: str = "C") -> Any:
-    """The elements of ``a`` along one axis, in "C" or "F" order. Rule: the gradient, reshaped back.
+    """The elements of ``a`` along one axis, in "C" or "F" order, or as they lie in memory ("A" only if that is one of these, "K" always). Rule: the gradient, reshaped back.
 
     >>> ravel([[1.0, 2.0], [3.0, 4.0]], "F").tolist()
     [1.0, 3.0, 2.0, 4.0]
     """
-    if order not in ("C", "F"):
-        raise DTypeError(f"ravel: order is 'C' or 'F', got {order!r}; what 'A' and 'K' mean depends on the memory, which a record does not know")
-    return view(REGISTRY["ravel"], a, {} if order == "C" else {"order": order}, _back)
+    if order == "C":
+        return view(REGISTRY["ravel"], a, {}, _back)
+    return view(REGISTRY["ravel"], *_laid(a, order), _back)
 
 
 @expose(method="flatten")
@@ -161,9 +174,17 @@ def flatten(a: Any, order: str = "C") -> Any:
     >>> flatten([[1.0, 2.0], [3.0, 4.0]]).tolist()
     [1.0, 2.0, 3.0, 4.0]
     """
-    if order not in ("C", "F"):
-        raise DTypeError(f"flatten: order is 'C' or 'F', got {order!r}; what 'A' and 'K' mean depends on the memory, which a record does not know")
-    return apply(REGISTRY["ravel"], (a,), {} if order == "C" else {"order": order})
+    a, params = _laid(a, order)
+    return apply(REGISTRY["ravel"], (a,), params)
+
+
+def _laid(a: Any, order: Any) -> tuple[Any, dict[str, Any]]:
+    """An operand of ravel, its axes as they lie in memory where that is asked for, and the parameters."""
+    a = as_array(a)
+    found = _concrete(a, order, "CFAK")
+    if isinstance(found, tuple):
+        return transpose(a, found), {}
+    return a, {} if found == "C" else {"order": found}
 
 
 class ExpandDims(Op):

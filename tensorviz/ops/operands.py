@@ -72,6 +72,18 @@ def stacked(x: Any) -> Any:
 run.joined = stacked
 
 
+def refuse_out(out: Any) -> None:
+    """Refuse an array to write a result into, which is outside the graph; a Tensor is written into by NumPy's function of that name, not by ours."""
+    if out is None:
+        return
+    name = asked().removeprefix("np.")
+    if isinstance(out, run.tensor_class()):
+        raise DTypeError(f"{name} takes a Tensor as out= in NumPy's form: write np.{name}(x, ..., out=...), or use the result")
+    raise DTypeError(
+        f"{name} with out= cannot be recorded: the array is outside the graph. Give a Tensor, e.g. one made by np.zeros_like(x), or use the result"
+    )
+
+
 def index(what: str, value: Any) -> int:
     """A whole number as a plain int, so that a record can hold it."""
     found: int = refusing(operator.index, f"{what} must be a whole number", value)

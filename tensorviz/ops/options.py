@@ -12,7 +12,7 @@ from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError
 from tensorviz.ops.axes import divided
 from tensorviz.ops.conversion import astype
-from tensorviz.ops.operands import as_array, asked
+from tensorviz.ops.operands import as_array, asked, refuse_out
 
 
 def settled(second: Any, out: Any, keepdims: Any) -> tuple[Any, Any]:
@@ -21,8 +21,7 @@ def settled(second: Any, out: Any, keepdims: Any) -> tuple[Any, Any]:
         second, keepdims = None, second
     if out is True or out is False:
         out, keepdims = None, out
-    if out is not None:
-        raise DTypeError(f"{asked()} with out= cannot be recorded: the array is outside the graph. Use the result")
+    refuse_out(out)
     return second, keepdims
 
 

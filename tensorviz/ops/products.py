@@ -9,9 +9,9 @@ import numpy as np
 
 from tensorviz.engine.op import FUNCTIONS, expose
 from tensorviz.engine.tensor import Tensor
-from tensorviz.errors import DTypeError, OptionError, ShapeError
+from tensorviz.errors import OptionError, ShapeError
 from tensorviz.ops.axes import count, each, plain
-from tensorviz.ops.operands import as_array, floating, index
+from tensorviz.ops.operands import as_array, floating, index, refuse_out
 
 __all__: list[str] = []
 
@@ -84,8 +84,7 @@ def _matrix_power(a: Any, n: int) -> Any:
 @expose(numpy=[np.linalg.multi_dot])
 def _multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     """The product of several matrices, from the left; the first and the last may be vectors."""
-    if out is not None:
-        raise DTypeError("np.linalg.multi_dot with out= cannot be recorded: the array is outside the graph. Use the result")
+    refuse_out(out)
     if len(arrays) < 2:
         raise ShapeError(f"np.linalg.multi_dot takes two operands or more, got {len(arrays)}")
     found = as_array(arrays[0])

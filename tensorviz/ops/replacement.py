@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorviz.arguments import number
 from tensorviz.engine.op import REGISTRY, Op, expose, frame
+from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError
 from tensorviz.ops.operands import as_array
 from tensorviz.ops.samples import Examples, distinct
@@ -100,7 +101,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None
     >>> nan_to_num(np.array([1.0, np.nan, np.inf]), posinf=9.0)
     array([1., 0., 9.])
     """
-    if not copy:
+    if not copy and not isinstance(x, Tensor):
         raise DTypeError("nan_to_num with copy=False would change an array outside the graph; use the result")
     given = {"nan": nan, "posinf": posinf, "neginf": neginf}
     moving = [k for k, v in given.items() if getattr(v, "requires_grad", False)]
@@ -109,5 +110,6 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None
         kept = nan_to_num(x, **{k: v for k, v in given.items() if k not in moving})
         for k in moving:
             kept = np.where(np.isnan(x) if k == "nan" else x == (np.inf if k == "posinf" else -np.inf), given[k], kept)
-        return kept
-    return REGISTRY["nan_to_num"](x, **{k: number("nan_to_num", k, v) for k, v in given.items() if v is not None and (k != "nan" or v != 0)})
+        return kept if copy else x.copy_(kept)
+    params = {k: number("nan_to_num", k, v) for k, v in given.items() if v is not None and (k != "nan" or v != 0)}
+    return REGISTRY["nan_to_num"](x, **params) if copy else x._replace(REGISTRY["nan_to_num"], (), params)

@@ -184,6 +184,8 @@ def _bound(a: Any, bound: Any, side: int) -> Any:
     if bound is not None:
         return bound
     kind = getattr(a, "dtype", None) or np.asarray(a).dtype
+    if kind.kind == "b":
+        return side > 0
     if kind.kind not in "iu":
         return side * np.inf
     ends = np.iinfo(kind)

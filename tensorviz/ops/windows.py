@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.op import REGISTRY, Op
-from tensorviz.errors import ShapeError
+from tensorviz.engine.aliases import view
+from tensorviz.engine.op import REGISTRY, Op, expose
+from tensorviz.errors import OptionError, ShapeError
+from tensorviz.ops.operands import as_array
 from tensorviz.ops.samples import Examples
 
 Sizes = tuple[int, ...]
@@ -97,6 +99,37 @@ class _Fold(Op):
         one: dict[str, Any] = {"size": (4,), "stride": (1,), "padding": (0,), "dilation": (1,)}
         two: dict[str, Any] = {"size": (3, 5), "stride": (2, 1), "padding": (1, 0), "dilation": (1, 2)}
         return [((rng.normal(size=(2, 3, 2)),), one), ((rng.normal(size=(1, 2, 2, 1, 2, 3)),), two)]
+
+
+@expose(numpy=[np.lib.stride_tricks.sliding_window_view])
+def _sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False) -> Any:  # noqa: ARG001 - NumPy's signature
+    """Every window of a shape along axes of ``x``; the axes of the windows come last. A read-only view, as in NumPy."""
+    if writeable:
+        raise OptionError(
+            "sliding_window_view: one element lies in many windows, so writeable=True would change several at once; change a copy, made with .copy()"
+        )
+    x, kernel = as_array(x), tuple(np.atleast_1d(window_shape).tolist())
+    axes = tuple(range(x.ndim)) if axis is None else tuple([a + x.ndim if a < 0 else a for a in np.atleast_1d(axis).tolist()])
+    if len(kernel) != len(axes) or not all(0 <= a < x.ndim for a in axes):
+        raise ShapeError(f"sliding_window_view: a window of shape {kernel} does not fit axes {axis} of shape {x.shape}; give one size for each axis")
+    if any(k < 0 for k in kernel):
+        raise ShapeError(f"sliding_window_view: the sizes of a window are not negative, got {kernel}")
+    if len(set(axes)) < len(axes):  # of windows along an axis, windows along it once more
+        for a, k in zip(axes, kernel, strict=True):
+            x = _sliding_window_view(x, k, a)
+        return x
+    rest = [i for i in range(x.ndim) if i not in axes]
+    order = (*rest, *axes)
+    if order != tuple(range(x.ndim)):
+        x = np.transpose(x, order)
+    n = len(axes)
+    ones, zeros = (1,) * n, (0,) * n
+    for a, size, k in zip(axes, x.shape[len(rest) :], kernel, strict=True):
+        if k > size:
+            raise ShapeError(f"sliding_window_view: a window of {k} does not fit into the {size} elements of axis {a}")
+    found = view(REGISTRY["windows"], x, {"kernel": kernel, "stride": ones, "padding": zeros, "dilation": ones}, None)
+    moved = tuple(range(len(rest), x.ndim))
+    return found if moved == axes else np.moveaxis(found, moved, axes)
 
 
 def sizes(op: str, what: str, value: Any, n: int, least: int) -> Sizes:

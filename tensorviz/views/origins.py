@@ -47,7 +47,7 @@ _REDUCED = _names("sum mean var std prod logsumexp max min argmax argmin any all
 _ALONG = _names("softmax log_softmax sort argsort partition argpartition")
 _TRIED = _names(
     "reshape ravel expand_dims squeeze transpose swapaxes moveaxis pad repeat tile concatenate stack getitem setitem index_add embedding take_along_axis "
-    "flip roll diagonal diag trace cumsum cumprod windows fold conv1d conv2d max_pool2d avg_pool2d cross_entropy nll_loss layer_norm batch_norm "
+    "flip roll diagonal diag trace cumsum cumprod windows fold conv1d conv2d max_pool2d avg_pool2d cross_entropy soft_cross_entropy nll_loss layer_norm batch_norm "
     "batch_norm_fixed linear attention cholesky cross outer tensordot inner dot"
 )
 _WHOLE = _names("inv pinv det logabsdet signdet")

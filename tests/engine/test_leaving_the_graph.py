@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import weakref
+from math import sqrt
 
 import numpy as np
 import pytest
@@ -154,6 +156,34 @@ def test_a_leaf_of_a_list_of_tensors_is_made_with_a_warning():
         tv.tensor(held)
     tv.tensor([t.detach(), t.item()])
     assert tv.tensor(t * 2).is_leaf
+
+
+@pytest.mark.parametrize(
+    ("f", "says"),
+    [
+        (lambda x: math.exp(x[0]), r"math\.exp takes plain numbers, so that this tensor.*np\.exp keeps the gradient.*x\.item\(\)"),
+        (lambda x: math.atan2(1.0, x[0]), r"math\.atan2.*np\.arctan2"),
+        (lambda x: math.fsum(x), r"math\.fsum.*np\.sum"),
+        (lambda x: math.erf(x[0]), r"math\.erf.*tv\.erf"),
+        (lambda x: sqrt(x[0]), r"math\.sqrt.*np\.sqrt"),
+        (lambda x: list(np.nditer(x)), r"np\.nditer.*x\.flat"),
+        (lambda x: np.fromiter((v for v in x), float), r"np\.fromiter.*tv\.stack of the Tensors"),
+    ],
+)
+def test_a_function_of_plain_numbers_is_given_them_with_a_warning(f, says):
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.warns(UserWarning, match=says) as told:
+        f(x)
+    assert told[0].filename == __file__
+    f(x.detach())
+    with tv.no_grad():
+        f(x)
+
+
+def test_a_function_of_numbers_without_a_slope_needs_no_word():
+    x = tv.tensor(1.5, requires_grad=True)
+    assert (math.floor(x), math.ceil(x), math.isnan(x), math.isfinite(x), math.isclose(x, 1.5)) == (1, 2, False, True, True)
+    assert math.exp(x.item()) == math.exp(1.5)
 
 
 def test_a_call_that_is_written_nowhere_is_not_looked_at():

@@ -51,19 +51,19 @@ def test_a_function_without_a_rule_is_an_error_that_names_it_and_the_nearest():
     x = leaf([1.0, 2.0])
     with pytest.raises(NoRuleError, match=r"np\.nextafter has no differentiation rule.*nearest function that has one is \w+"):
         np.nextafter(x, 2.0)
-    with pytest.raises(NoRuleError, match=r"np\.linalg\.eigvals .*custom_op"):
+    with pytest.raises(NoRuleError, match=r"np\.linalg\.eigvals .*eigvalsh has a rule for symmetric"):
         np.linalg.eigvals(leaf(np.eye(2)))
     with pytest.raises(NoRuleError, match=r"np\.nextafter"):
         np.nextafter.outer(x, x)
-    with pytest.raises(TypeError, match="unique"):
-        np.unique(x)
+    with pytest.raises(TypeError, match="i0"):
+        np.i0(x)
 
 
 def test_out_and_where_cannot_be_recorded():
     x = leaf([1.0, 2.0])
     with pytest.raises(NoRuleError, match="out="):
         np.add(x, 1.0, out=np.zeros(2))
-    with pytest.raises(NoRuleError, match=r"no where=.*np\.where"):
+    with pytest.raises(NoRuleError, match=r"where= and without out=.*np\.where"):
         np.add(x, 1.0, where=np.array([True, False]))
 
 

@@ -40,8 +40,8 @@ def test_a_reshape_in_fortran_order_is_undone_in_fortran_order():
 def test_a_reshape_that_does_not_fit_names_op_and_shapes():
     with pytest.raises(ShapeError, match=r"reshape: operands of shape \(2, 3\) do not fit with shape=\(4,\)"):
         leaf(2, 3).reshape(4)
-    with pytest.raises(DTypeError, match="'C' or 'F'"):
-        leaf(2, 3).reshape(6, order="A")
+    with pytest.raises(DTypeError, match="reshape: order is 'C', 'F' or 'A', got 'K'"):
+        leaf(2, 3).reshape(6, order="K")
     with pytest.raises(DTypeError, match="needs a shape"):
         np.reshape(leaf(2), None)
 
@@ -56,8 +56,40 @@ def test_ravel_flatten_expand_dims_and_squeeze_are_reshapes():
     assert pull(np.expand_dims(z, (0, -1)), z) == [0, 1]
     with pytest.raises(ShapeError, match="squeeze"):
         np.squeeze(x, axis=1)
-    with pytest.raises(DTypeError, match="ravel"):
-        x.ravel("K")
+    with pytest.raises(DTypeError, match="ravel: order is 'C', 'F', 'A' or 'K', got 'Q'"):
+        x.ravel("Q")
+
+
+LAYOUTS = {
+    "rows": lambda a: a,
+    "columns": np.asfortranarray,
+    "middle axis first": lambda a: np.ascontiguousarray(a.transpose(1, 0, 2)).transpose(1, 0, 2),
+    "turned": lambda a: np.ascontiguousarray(a.transpose(2, 0, 1)).transpose(1, 2, 0),
+    "backwards": lambda a: a[::-1, :, ::-1],
+    "every other": lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("change", [lambda x: x, lambda x: x.T * 2, lambda x: x.transpose(1, 2, 0) + 1, lambda x: x[1:].T, lambda x: x.copy()])
+def test_the_orders_a_and_k_follow_the_memory_as_numpys_do(layout, change):
+    a = np.array(LAYOUTS[layout](np.arange(24.0).reshape(2, 3, 4)))  # a copy, as a leaf is
+    x = tv.tensor(a, requires_grad=True)
+    mine, theirs = change(x), change(a)
+    for order in "CFAK":
+        assert np.ravel(mine, order).tolist() == np.ravel(theirs, order).tolist()
+        assert mine.flatten(order).tolist() == theirs.flatten(order).tolist()
+        assert np.copy(mine, order).strides == np.copy(theirs, order).strides
+    assert mine.reshape(2, -1, order="A").tolist() == theirs.reshape(2, -1, order="A").tolist()
+
+
+def test_the_rows_of_a_transposed_array_in_the_order_k_are_its_columns():
+    x = leaf(2, 3)
+    y = x.T.ravel("K")
+    assert y.tolist() == [0, 1, 2, 3, 4, 5]
+    assert pull(y, x) == [[0, 1, 2], [3, 4, 5]]
+    assert x.T.ravel("A").tolist() == [0, 1, 2, 3, 4, 5]
+    assert x.T.ravel().tolist() == [0, 3, 1, 4, 2, 5]
 
 
 def test_transposing_takes_axes_in_every_form_and_permutes_the_gradient_back():
@@ -140,10 +172,6 @@ def test_pad_takes_widths_in_every_form():
         np.pad(x, -1)
     with pytest.raises(DTypeError, match="whole numbers"):
         np.pad(x, 1.5)
-    with pytest.raises(DTypeError, match="mode 'mean' has no rule"):
-        np.pad(x, 1, "mean")
-    with pytest.raises(DTypeError, match="reflect_type"):
-        np.pad(x, 1, "reflect", reflect_type="odd")
     with pytest.raises(DTypeError, match="constant_values"):
         np.pad(x, 1, "edge", constant_values=1)
 

@@ -118,6 +118,14 @@ def test_clip_takes_one_bound_under_either_name():
         tv.clip(x, 0.0, min=1.0)
 
 
+def test_truth_values_are_clipped_to_numpys_dtypes():
+    a = np.array([True, False])
+    for high in (True, 3, 2.5, np.int8(0)):
+        found = np.clip(tv.tensor(a), None, high)
+        assert found.dtype == np.clip(a, None, high).dtype
+        assert found.tolist() == np.clip(a, None, high).tolist()
+
+
 def test_clip_selects_so_a_nan_in_the_gradient_stays_out():
     x = leaf([-2.0, 0.5])
     np.clip(x, -1.0, 1.0).backward(np.array([NAN, 1.0]))

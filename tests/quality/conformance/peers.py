@@ -51,6 +51,13 @@ def _assigned(a: Any, key: Any, v: Any) -> Any:
     return made
 
 
+def _called(function: Callable[..., Any], a: Any, *args: Any) -> Any:
+    """What a function that writes into its first operand leaves there."""
+    made = a.copy()
+    function(made, *args)
+    return made
+
+
 @functools.cache
 def _code(text: str) -> Any:
     return compile(text, "<case>", "eval")
@@ -60,7 +67,7 @@ def evaluated(text: str, operands: dict[str, Any], **names: Any) -> list[Any]:
     with warnings.catch_warnings():
         # A newer NumPy deprecates some of its names (fix, msort); they are judged for as long as they are there.
         warnings.simplefilter("ignore", DeprecationWarning)
-        return several(eval(_code(text), {"assigned": _assigned, **names}, dict(operands)))
+        return several(eval(_code(text), {"assigned": _assigned, "called": _called, **names}, dict(operands)))
 
 
 def plain(case: Case) -> list[Any]:

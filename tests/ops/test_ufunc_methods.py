@@ -1,0 +1,166 @@
+"""Methods of ufuncs, ``out=`` and ``where=``: what is written where, once or several times, and what gets a gradient."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tensorviz as tv
+from tensorviz.errors import AxisError, DTypeError, IndexingError, InPlaceError, ShapeError
+
+
+def leaf(data) -> tv.Tensor:
+    return tv.tensor(data, requires_grad=True)
+
+
+def test_what_is_added_at_a_position_twice_arrives_twice():
+    x = leaf([1.0, 10.0, 100.0])
+    total = np.zeros_like(x, shape=(2,))
+    np.add.at(total, [0, 1, 0], x)
+    assert total.tolist() == [101, 10]
+    total.backward(np.array([2.0, 3.0]))
+    assert x.grad.tolist() == [2, 3, 2]
+
+
+def test_what_is_multiplied_at_a_position_twice_is_multiplied_one_after_the_other():
+    x = leaf([2.0, 5.0, 3.0])
+    product = np.ones_like(x, shape=(2,))
+    np.multiply.at(product, [0, 1, 0], x)
+    assert product.tolist() == [6, 5]
+    product.backward(np.ones(2))
+    assert x.grad.tolist() == [3, 1, 2]
+
+
+AT = {
+    "rows": lambda o, v: np.add.at(o, [0, 0, 2], v),
+    "columns": lambda o, v: np.add.at(o, (slice(None), [1, 1, 0]), v),
+    "a row": lambda o, v: np.subtract.at(o, 1, v[0]),
+    "a number": lambda o, v: np.add.at(o, [1, 1], 2),
+    "pairs": lambda o, v: np.divide.at(o, ([0, 0, 1], [1, 1, 2]), v[:, 0]),
+    "broadcast": lambda o, v: np.multiply.at(o, [0, 0], v[0]),
+    "a power": lambda o, v: np.power.at(o, [0, 0], 2.0),
+    "one operand": lambda o, v: np.negative.at(o, [0, 0, 1]),
+    "a mask": lambda o, v: np.maximum.at(o, np.array([True, False, True]), v[:2] * 3),
+    "a list": lambda o, v: np.minimum.at(o, [2, 2], [v[0], v[1]]),
+    "an index Tensor": lambda o, v: np.add.at(o, tv.tensor([2, 2, 0]) if isinstance(o, tv.Tensor) else [2, 2, 0], v),
+}
+
+
+@pytest.mark.parametrize("name", AT)
+def test_at_changes_what_numpy_changes(name):
+    def run(x, v):
+        o = x * 1.0
+        AT[name](o, v)
+        return o
+
+    rng = np.random.default_rng(5)
+    x, v = rng.uniform(0.5, 2, (3, 3)), rng.uniform(0.5, 2, (3, 3))
+    np.testing.assert_allclose(run(leaf(x), leaf(v)).numpy(), run(x, v))
+    assert tv.gradcheck(run, x, v)
+
+
+def test_at_leaves_plain_arrays_to_numpy_and_keeps_dtypes():
+    counts = np.zeros(3, int)
+    np.add.at(counts, tv.tensor([0, 0, 2]), 1)
+    assert counts.tolist() == [2, 0, 1]
+    total = tv.tensor(np.zeros(2, np.float32))
+    np.add.at(total, [0, 0], np.array([1.0, 2.0]))
+    assert total.dtype == np.float32
+    assert total.tolist() == [3, 0]
+    with pytest.raises(DTypeError, match="does not fit"):
+        np.add.at(tv.tensor([1, 2]), [0], leaf([0.5]))
+    with pytest.raises(InPlaceError, match="leaf"):
+        np.add.at(leaf([1.0]), [0], 1.0)
+    with pytest.raises(IndexingError):
+        np.add.at(leaf([1.0]) * 1, [5], 1.0)
+
+
+REDUCED = {
+    "differences": lambda x: np.subtract.reduce(x, axis=1),
+    "quotients": lambda x: np.divide.reduce(x, axis=0, keepdims=True),
+    "length": lambda x: np.hypot.reduce(x, axis=-1, initial=1.0),
+    "all of one axis": lambda x: np.subtract.reduce(x[0], axis=None),
+    "running differences": lambda x: np.subtract.accumulate(x, axis=1),
+    "running sums of exponentials": lambda x: np.logaddexp.accumulate(x),
+    "stretches": lambda x: np.add.reduceat(x, [0, 2, 1], axis=1),
+    "stretches of rows": lambda x: np.multiply.reduceat(x, [1, 0]),
+    "greatest of stretches": lambda x: np.maximum.reduceat(x[0], np.array([0, 3])),
+}
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_reductions_of_any_ufunc_are_numpys(name):
+    x = np.random.default_rng(6).permutation(12).reshape(3, 4) / 6 + 0.5
+    np.testing.assert_allclose(REDUCED[name](leaf(x)).numpy(), REDUCED[name](x), rtol=1e-12)
+    assert tv.gradcheck(REDUCED[name], x)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda x: np.subtract.reduce(x, axis=3), AxisError, r"np\.subtract\.reduce: axis 3 is not there"),
+        (lambda x: np.subtract.reduce(x[:0]), ShapeError, r"has no elements"),
+        (lambda x: np.add.reduceat(x, [0, 3]), IndexingError, r"whole numbers from 0 to 1"),
+        (lambda x: np.add.reduceat(x, [0.5]), IndexingError, r"whole numbers"),
+    ],
+)
+def test_what_does_not_fit_is_refused(call, error, says):
+    with pytest.raises(error, match=says):
+        call(leaf([1.0, 2.0]))
+
+
+def test_where_computes_nothing_of_what_is_masked_so_that_nothing_is_spoilt():
+    x = leaf([0.0, 1.0, -2.0])
+    with np.errstate(all="raise"):
+        y = np.log(x, out=np.full_like(x, 7.0), where=x > 0)
+    assert y.tolist() == [7, 0, 7]
+    y.backward(np.ones(3))
+    assert x.grad.tolist() == [0, 1, 0]
+
+
+def test_where_writes_into_the_tensor_that_is_given_and_broadcasts():
+    a, b = leaf([[1.0, 2.0], [3.0, 4.0]]), leaf([2.0, 0.0])
+    out = a * 10
+    assert np.divide(a, b, out=out, where=[[True, False]]) is out
+    assert out.tolist() == [[0.5, 20], [1.5, 40]]
+    out.sum().backward()
+    assert a.grad.tolist() == [[0.5, 10], [0.5, 10]]
+    assert b.grad.tolist() == [-1, 0]
+    with pytest.raises(DTypeError, match="True or False"):
+        np.divide(a, b, out=a * 1, where=[1, 0])
+
+
+def test_a_function_may_write_into_its_own_operand():
+    x = leaf([-2.0, 0.5, 3.0])
+    y = x * 1
+    assert np.clip(y, -1, 1, out=y) is y
+    np.cumsum(y, out=y)
+    assert y.tolist() == [-1, -0.5, 0.5]
+    y.backward(np.ones(3))
+    assert x.grad.tolist() == [0, 2, 0]
+
+
+def test_a_function_that_returns_what_it_was_given_leaves_that_alone():
+    x = leaf([1.0, 2.0])
+    y, out = x * 2, np.zeros_like(x)
+    np.max(y[None], axis=0, out=out)
+    out += 1
+    assert y.tolist() == [2, 4]
+    assert out.tolist() == [3, 5]
+
+
+def test_a_method_says_which_function_writes():
+    x = leaf([[1.0, 2.0]])
+    with pytest.raises(DTypeError, match=r"write np\.sum\(x, \.\.\., out=\.\.\.\)"):
+        x.sum(axis=0, out=np.zeros_like(x[0]))
+    with pytest.raises(DTypeError, match=r"outside the graph. Give a Tensor"):
+        np.sum(x, axis=0, out=np.zeros(2))
+
+
+def test_nan_to_num_changes_a_tensor_in_place():
+    x = leaf([1.0, np.nan])
+    y = x * 2
+    assert np.nan_to_num(y, copy=False) is y
+    assert y.tolist() == [2, 0]
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 0]
