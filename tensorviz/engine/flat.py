@@ -30,7 +30,9 @@ class Flat:
         return iter(self.base.reshape(-1))
 
     def __getitem__(self, key: Any) -> Tensor:
-        return self.base.reshape(-1)[key]  # type: ignore[no-any-return]
+        """Elements of their own, which may be written to without changing the Tensor, as with arrays."""
+        found = self.base.reshape(-1)[key]
+        return found.copy() if isinstance(key, slice) else found  # type: ignore[no-any-return]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """As with arrays, values that are too few are repeated, and those that are too many left out."""

@@ -38,7 +38,7 @@ def _when_used(op: Op, name: str, slow: Callable[[Any, Any], Any], *, reflected:
     def first(self: Any, other: Any) -> Any:
         if getattr(tensor_class(), name) is first:
             METHODS[name] = fast = operator_function(op, slow, reflected=reflected)
-            fast.__name__, fast.__doc__ = name, op.__doc__
+            fast.__name__, fast.__qualname__, fast.__doc__ = name, first.__qualname__, op.__doc__
             setattr(tensor_class(), name, fast)
         return slow(self, other)
 

@@ -55,7 +55,7 @@ def _view(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     wanted = [x for x in (*args, *kwargs.values()) if x is not np.ndarray]
     if any(not _is_dtype(x, self.dtype) for x in wanted):
         raise DTypeError(
-            f"view of {self.dtype} as {shown(wanted[0])} reads the bytes as other numbers, which has no gradient; convert them with astype"
+            f"view gives the same numbers in the same memory, got {shown(wanted[0])}; write x.reshape(shape) for another shape, x.astype(dtype) for another dtype"
         )
     return self[...]
 

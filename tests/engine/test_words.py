@@ -64,5 +64,8 @@ def test_an_op_of_a_user_that_has_such_a_name_is_unharmed():
 
 
 def test_a_third_operand_of_pow_is_refused_by_name():
-    with pytest.raises(TypeError, match="__pow__"):
-        pow(tv.tensor(2.0), 2, 3)
+    x = tv.tensor(2.0)
+    for _ in range(3):  # the first use has a faster form take the operator's place
+        with pytest.raises(TypeError, match="__pow__"):
+            pow(x, 2, 3)
+        assert (x**2).item() == 4
