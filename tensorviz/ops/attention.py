@@ -14,6 +14,7 @@ from tensorviz.ops.noise import check_probability, drawn_seed, kept
 from tensorviz.ops.noise import scale as dropout_scale
 from tensorviz.ops.operands import as_array
 from tensorviz.ops.probability import softmax
+from tensorviz.ops.rows import dotted
 from tensorviz.ops.samples import Examples
 
 __all__ = ["scaled_dot_product_attention"]
@@ -44,7 +45,7 @@ def _attention_rule(g: Any, need: Any, query: Any, key: Any, value: Any, weights
     if need[0] or need[1] or any(need[3:]):
         # back through the values, the dropout and the softmax, to the scores
         by_weight = _dropped(np.matmul(g, _transposed(value)), p, seed)
-        scores = weights * (by_weight - np.sum(by_weight * weights, axis=-1, keepdims=True))
+        scores = weights * (by_weight - dotted(by_weight, weights, -1))
         found[3] = scores if any(need[3:]) else None
         found[0] = np.matmul(scores, key) * scale if need[0] else None
         found[1] = np.matmul(_transposed(scores), query) * scale if need[1] else None

@@ -14,6 +14,7 @@ from tensorviz.errors import ShapeError
 from tensorviz.ops.movement import sizes
 from tensorviz.ops.operands import as_array
 from tensorviz.ops.reduction import var
+from tensorviz.ops.rows import dotted
 from tensorviz.ops.samples import Examples
 
 __all__ = ["batch_norm", "layer_norm"]
@@ -21,13 +22,15 @@ __all__ = ["batch_norm", "layer_norm"]
 Axes = tuple[int, ...]
 
 
-def _mean(a: Any, axes: Axes) -> Any:
+def _mean(a: Any, axes: Axes, times: Any = None) -> Any:
+    """The mean of ``a``, or of its product with ``times``."""
     n = a.shape[axes[0]]
     for i in axes[1:]:
         n *= a.shape[i]
     if a.dtype.char == "e":  # float16, adds in float32: the sum of many may be beyond its end
+        a = a if times is None else a * times
         return np.mean(a, axis=axes, keepdims=True) if n else np.zeros_like(np.add.reduce(a, axis=axes, keepdims=True))
-    return np.add.reduce(a, axis=axes, keepdims=True) / (n or 1)
+    return (np.add.reduce(a, axis=axes, keepdims=True) if times is None else dotted(a, times, axes)) / (n or 1)
 
 
 # Arrays that were made here are written to again: to put a large one into new memory takes as long as to compute it. Tensors are not.
@@ -36,7 +39,7 @@ def _mean(a: Any, axes: Axes) -> Any:
 def _standardized(x: Any, axes: Axes, eps: float) -> tuple[Any, Any]:
     """``x`` with mean 0 and variance 1 along the axes, and the factor that made it so."""
     centred = x - _mean(x, axes)
-    factor = 1 / np.sqrt(_mean(centred * centred, axes) + eps)
+    factor = 1 / np.sqrt(_mean(centred, axes, times=centred) + eps)
     if type(centred) is not np.ndarray:
         return centred * factor, factor
     centred *= factor
@@ -45,12 +48,11 @@ def _standardized(x: Any, axes: Axes, eps: float) -> tuple[Any, Any]:
 
 def _standardized_rule(g: Any, normalized: Any, factor: Any, axes: Axes, *, ours: bool = False) -> Any:
     """What is left of ``g`` when a change of the mean and a change of the variance have no effect. ``ours``: it may be written to."""
-    if type(g) is not np.ndarray or type(normalized) is not np.ndarray or g.dtype is not normalized.dtype or g.shape != normalized.shape:
-        return factor * (g - _mean(g, axes) - normalized * _mean(g * normalized, axes))
-    product = g * normalized
-    np.multiply(normalized, _mean(product, axes), out=product)
+    of_variance = normalized * _mean(g, axes, times=normalized)
+    if type(g) is not np.ndarray or type(of_variance) is not np.ndarray or g.dtype is not of_variance.dtype or g.shape != of_variance.shape:
+        return factor * (g - _mean(g, axes) - of_variance)
     left = np.subtract(g, _mean(g, axes), out=g if ours else None)
-    left -= product
+    left -= of_variance
     left *= factor
     return left
 

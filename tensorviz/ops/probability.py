@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Call, Op, frame
 from tensorviz.ops.axes import Axis, plain
+from tensorviz.ops.rows import dotted, largest
 from tensorviz.ops.samples import Examples
 
 __all__ = ["log_softmax", "softmax"]
@@ -30,7 +31,7 @@ def _examples(rng: np.random.Generator) -> Examples:
 def shifted(a: Any, axis: Axis) -> Any:
     """``a`` minus its maximum along the axis: the exponential of the result cannot overflow."""
     try:
-        return a - np.maximum.reduce(a, axis=axis, keepdims=True)
+        return a - largest(a, axis)
     except ValueError:
         if a.size:
             raise
@@ -40,13 +41,10 @@ def shifted(a: Any, axis: Axis) -> Any:
 
 def _softmax_rule(g: Any, out: Any, axis: Axis) -> Any:
     with np.errstate(under="ignore"):
-        product = g * out
-        total = np.add.reduce(product, axis=axis, keepdims=True)
-        if type(product) is not np.ndarray or g.dtype is not out.dtype:
-            return out * (g - total)
-        # what the rule has made for itself it may write to
-        left = np.subtract(g, total, out=product)
-        left *= out
+        left = g - dotted(g, out, axis)
+        if type(left) is not np.ndarray or left.dtype is not out.dtype:
+            return out * left
+        left *= out  # what the rule has made for itself it may write to
         return left
 
 
@@ -58,7 +56,7 @@ def _log_softmax_rule(g: Any, out: Any, axis: Axis) -> Any:
 class _Softmax(Op):
     """``e ** a / sum(e ** a)`` along an axis. A slice that is all -inf gives NaN, forward and backward."""
 
-    name, word, slots, methods = "softmax", "weights", ("a",), ("softmax",)
+    name, word, slots, methods, exact = "softmax", "weights", ("a",), ("softmax",), "a.ndim"
     vjps = (_softmax_rule,)
     formulas = ("out * (g - sum(g * out))",)
     examples = staticmethod(_examples)
@@ -78,7 +76,7 @@ class _Softmax(Op):
 class _LogSoftmax(Op):
     """``log(softmax(a))`` along an axis, exact where softmax would be 0."""
 
-    name, word, slots, methods = "log_softmax", "weights", ("a",), ("log_softmax",)
+    name, word, slots, methods, exact = "log_softmax", "weights", ("a",), ("log_softmax",), "a.ndim"
     vjps = (_log_softmax_rule,)
     formulas = ("g - exp(out) * sum(g)",)
     examples = staticmethod(_examples)

@@ -12,6 +12,7 @@ from tensorviz.engine.op import REDUCTIONS, REGISTRY, Call, Op, expose, frame
 from tensorviz.errors import ShapeError
 from tensorviz.ops import options
 from tensorviz.ops.axes import Axis, count, divided, each, of_ufunc, over, plain, restored, spread
+from tensorviz.ops.rows import largest
 from tensorviz.ops.samples import Examples, positive
 
 __all__ = ["logsumexp", "mean", "prod", "std", "sum", "var"]
@@ -185,7 +186,7 @@ class _Prod(Op):
 def _logsumexp(a: Any, axis: Axis = None, keepdims: Any = False) -> Any:
     if count(np.shape(a), axis) == 0:
         raise ShapeError(f"logsumexp over axis {axis} of shape {np.shape(a)} has no elements; its value would be -inf")
-    top = np.maximum.reduce(a, axis=axis, keepdims=True)
+    top = largest(a, axis)
     top = np.where(np.isfinite(top), top, 0).astype(top.dtype)  # an infinite maximum would give inf - inf
     with np.errstate(under="ignore", divide="ignore"):
         total = np.log(np.add.reduce(np.exp(a - top), axis=axis, keepdims=True)) + top
