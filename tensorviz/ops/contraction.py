@@ -19,15 +19,15 @@ _LARGE = 4096
 """Elements of a stack of products up to which each one's share is shown before they are summed."""
 
 
-def _rows_times(a: Any, b: Any) -> Any:
+def rows_times(a: Any, b: Any) -> Any:
     """``a @ b`` of a stack and one matrix: where the rows of the stack lie in a row, one product in place of one for each matrix."""
     if a.size <= _LARGE or a.shape[-1] != b.shape[0] or type(a) is not np.ndarray or not a.flags.c_contiguous:
         return a @ b
-    return (a.reshape((-1, b.shape[0])) @ b).reshape((*a.shape[:-1], b.shape[1]))
+    return _product(a.reshape((-1, b.shape[0])), b).reshape((*a.shape[:-1], b.shape[1]))
 
 
 def _matmul(a: Any, b: Any) -> Any:
-    return _rows_times(a, b) if np.ndim(b) == 2 < np.ndim(a) else np.matmul(a, b)
+    return rows_times(a, b) if np.ndim(b) == 2 < np.ndim(a) else np.matmul(a, b)
 
 
 class MatMul(Op):
@@ -39,7 +39,7 @@ class MatMul(Op):
     slots = ("a", "b")
     forward = staticmethod(_matmul)
     broadcasts = True
-    expression = "a @ b if b.ndim != 2 or a.ndim < 3 else _rows_times(a, b)"
+    expression = "a @ b if b.ndim != 2 or a.ndim < 3 else rows_times(a, b)"
     exact = (
         "a.ndim == 2 == b.ndim or "
         f"(a.size * b.shape[1] > {_LARGE} * b.shape[0] if b.ndim == 2 < a.ndim else a.ndim == b.ndim > 1 and a.shape[:-2] == b.shape[:-2])"

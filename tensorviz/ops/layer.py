@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Op, frame
 from tensorviz.errors import ShapeError
+from tensorviz.ops.contraction import rows_times
 from tensorviz.ops.samples import Examples
 
 __all__ = ["linear"]
 
 
 def _weight_rule(g: Any, x: Any, weight_shape: tuple[int, ...]) -> Any:
-    rows, out = int(np.prod(x.shape[:-1])), weight_shape[0]
+    rows, out = math.prod(x.shape[:-1]), weight_shape[0]
     return np.matmul(np.transpose(np.reshape(g, (rows, out))), np.reshape(x, (rows, weight_shape[1])))
 
 
@@ -22,12 +24,12 @@ class _Linear(Op):
     """``x @ weight.T + bias``."""
 
     name, word, slots, broadcasts = "linear", "swaps", ("x", "weight", "bias"), True
-    vjps = (lambda g, weight: np.matmul(g, weight), _weight_rule, lambda g: g)
+    vjps = (lambda g, weight: rows_times(g, weight), _weight_rule, lambda g: g)
     formulas = ("g @ weight", "g.T @ x", "g")
 
     @staticmethod
     def forward(x: Any, weight: Any, bias: Any = None) -> Any:
-        y = np.matmul(x, np.transpose(weight))
+        y = rows_times(x, np.transpose(weight))
         return y if bias is None else y + bias
 
     @staticmethod

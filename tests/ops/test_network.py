@@ -74,6 +74,16 @@ def test_linear_is_one_node_with_a_bias_summed_over_the_batch():
     assert len(trace.nodes) == 4
 
 
+def test_a_stack_of_rows_goes_through_a_linear_layer_as_one_product_and_so_does_its_gradient():
+    rng = np.random.default_rng(0)
+    x, weight = leaf(rng.normal(size=(300, 1, 40))), leaf(rng.normal(size=(30, 40)))
+    y, g = tv.linear(x, weight), rng.normal(size=(300, 1, 30))
+    y.backward(g)
+    # to the last bit: BLAS adds up otherwise in a product of one row
+    assert y.numpy().tobytes() == (x.numpy().reshape(300, 40) @ weight.numpy().T).tobytes()
+    assert x.grad.tobytes() == (g.reshape(300, 30) @ weight.numpy()).tobytes()
+
+
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
