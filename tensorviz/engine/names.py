@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.node import UNSETTLED, Node
+from tensorviz.engine.holders import look_within, uid_of
+from tensorviz.engine.node import Node
 from tensorviz.engine.places import Identity, lines_of, position_of
 from tensorviz.engine.tensor import Tensor
 
@@ -27,9 +28,17 @@ _SNAPSHOTS = sys.version_info < (3, 13)
 _FUNCTION = inspect.CO_OPTIMIZED
 
 
-def names_in(frame: FrameType | None) -> dict[int, str]:
-    """The names that the user's frame has for Tensors and arrays: first the locals, then the globals. Keys are uids of Tensors and, negative, ids of arrays."""
-    found: dict[int, str] = {}
+class Names(dict[int, str]):
+    """What the user's frame calls Tensors and arrays. Keys are uids of Tensors and, negative, ids of arrays."""
+
+    __slots__ = ("within",)
+    within: dict[int, str]
+    """The places of Tensors in lists and dicts, which name what has no other name; not set where there are none."""
+
+
+def names_in(frame: FrameType | None) -> Names:
+    """The names that the user's frame has for Tensors and arrays: first the locals, then the globals."""
+    found = Names()
     if frame is None:
         return found
     inner, outer = frame.f_locals, frame.f_globals
@@ -38,6 +47,7 @@ def names_in(frame: FrameType | None) -> dict[int, str]:
         # most modules hold no Tensor at all
         if outer is not inner and not _OTHER.issuperset(map(type, outer.values())):
             _collect(found, outer)
+        look_within(found, inner, outer)
     except RuntimeError:  # another thread made a variable meanwhile
         found.clear()
         _collect(found, inner.copy())
@@ -63,14 +73,15 @@ def _collect(found: dict[int, str], space: Mapping[str, Any]) -> None:
         elif kind is np.ndarray:
             found.setdefault(-id(value), name)
         elif name not in _IPYTHON:
-            own = value.own
-            now = None if own is None else own.now
-            found.setdefault(value.uid if now is None else now.uid if now is not UNSETTLED else value._uid, name)
+            found.setdefault(uid_of(value), name)
 
 
 def names_of(nodes: Sequence[Node], called: dict[int, str], number: int) -> dict[int, str]:
-    """A name per position: ``name=``, else the caller's variable, else a parameter's place in its module, else the target of the assignment in the node's own line."""
+    """A name per position: ``name=``, else the caller's variable, else a parameter's place in its module, else the target of the assignment in the node's
+    own line, else its place in a list or dict of the caller.
+    """
     names: dict[int, str] = {}
+    within: Mapping[int, str] = getattr(called, "within", {})
     for i, node in enumerate(nodes):
         given = node.name_at(number)
         if given is not None:
@@ -93,6 +104,8 @@ def names_of(nodes: Sequence[Node], called: dict[int, str], number: int) -> dict
             )
             if target is not None and not inner:
                 names[i] = target
+        if node.uid in within and i not in names:
+            names[i] = within[node.uid]
     return names
 
 
@@ -123,9 +136,27 @@ def _assignments(text: str) -> dict[tuple[int, int, int, int], str]:
         return found
     for statement in ast.walk(tree):
         for target, value in _bindings(statement):
-            if isinstance(target, ast.Name):
-                found.setdefault((value.lineno, value.end_lineno, value.col_offset, value.end_col_offset), target.id)
+            name = _spelled(target)
+            if name is not None:
+                found.setdefault((value.lineno, value.end_lineno, value.col_offset, value.end_col_offset), name)
     return found
+
+
+_PARTS_OF_A_TENSOR = frozenset(["data", "grad"])
+
+
+def _spelled(target: Any) -> str | None:
+    """What an assignment's target calls its value: ``h``, of ``self.W1`` and ``params["W1"]`` what stands last, ``layer.W`` as it is; None for an element.
+
+    >>> [_spelled(ast.parse(text).body[0].value) for text in ("h", "self.W1", "params['W1']", "layer.W", "x[0]", "w.data")]
+    ['h', 'W1', 'W1', 'layer.W', None, None]
+    """
+    match target:
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self"), attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
+            return name
+        case ast.Attribute(value=ast.Name(id=owner), attr=name) if name not in _PARTS_OF_A_TENSOR:
+            return f"{owner}.{name}"
+    return None
 
 
 def _bindings(statement: Any) -> Iterator[tuple[Any, Any]]:
@@ -135,6 +166,8 @@ def _bindings(statement: Any) -> Iterator[tuple[Any, Any]]:
         for target in statement.targets:
             if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List) and len(target.elts) == len(value.elts):
                 yield from zip(target.elts, value.elts, strict=True)
+            elif isinstance(value, ast.Dict):
+                yield from ((ast.Subscript(target, key), part) for key, part in zip(value.keys, value.values, strict=True) if key is not None)
             else:
                 yield target, value
     elif isinstance(statement, ast.AnnAssign | ast.NamedExpr) and statement.value is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 import textwrap
 import tracemalloc
 from dataclasses import replace
@@ -11,6 +12,8 @@ import numpy as np
 import pytest
 
 import tensorviz as tv
+from tensorviz import nn
+from tensorviz.engine.names import names_in
 from tensorviz.trace import Trace
 
 GLOBAL = tv.tensor([1.0, 2.0], requires_grad=True)
@@ -210,3 +213,75 @@ def test_a_cell_that_was_compiled_without_its_indentation_finds_its_expressions_
     assert [n.source.expression for n in space["trace"].nodes if n.op == "mul"] == ["x * 2.0", "v * v"]
     assert made["sum"].line == 7
     assert space["trace"].node("s").op == "sum"
+
+
+def parameter_names(trace):
+    return [n.name for n in trace.nodes if n.is_leaf and n.requires_grad]
+
+
+def leaf():
+    return tv.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+
+
+def test_parameters_in_a_list_or_dict_are_called_by_their_place_and_those_of_a_dict_by_their_key():
+    layers = [(leaf(), leaf()), (leaf(), leaf())]
+    params = {f"W{i}": leaf() for i in range(2)}
+    h = np.ones((1, 2))
+    for pair in layers:
+        h = h @ pair[0] @ pair[1]
+    for i in range(2):
+        h = h @ params[f"W{i}"]
+    trace = h.sum().backward()
+    layers.clear()  # what was called so when the pass ended counts
+    assert parameter_names(trace) == ["layers[0][0]", "layers[0][1]", "layers[1][0]", "layers[1][1]", "W0", "W1"]
+    assert trace["W1"].shape == (2, 2)
+
+
+def test_two_dicts_with_the_same_keys_are_told_apart():
+    nets = [{"W": leaf()}, {"W": leaf()}]
+    first, second = {f"{'W'}": leaf()}, {f"{'W'}": leaf()}
+    trace = (nets[0]["W"] @ nets[1]["W"] @ first["W"] @ second["W"]).sum().backward()
+    assert parameter_names(trace) == ["nets[0]['W']", "nets[1]['W']", "W", "second['W']"]
+
+
+class Network:
+    def __init__(self):
+        self.params = {"W1": tv.tensor(np.ones((2, 2)), requires_grad=True)}
+        self.params["b1"] = tv.tensor([1.0, 2.0], requires_grad=True)
+        self.params.update((f"V{i}", leaf()) for i in range(2))
+        self.U = tv.tensor(np.ones((2, 2)), requires_grad=True)
+
+    def loss(self):
+        self.h = self.U @ self.params["W1"] + self.params["b1"]
+        for i in range(2):
+            self.h = self.h @ self.params[f"V{i}"]
+        return self.h.sum()
+
+    def step(self):
+        loss = self.loss()
+        return loss.backward()
+
+
+def test_parameters_of_a_network_that_is_an_object_are_called_as_in_its_code():
+    assert parameter_names(Network().step()) == ["W1", "b1", "V0", "V1", "U"]
+    trace = Network().loss().backward()  # from outside, by their own lines alone
+    assert parameter_names(trace) == ["W1", "b1", None, None, "U"] and trace["h"].op == "matmul"
+
+
+def test_a_variable_goes_before_a_place_and_so_does_the_path_in_a_module():
+    W = leaf()
+    params = [W, leaf()]
+    assert parameter_names((params[0] @ params[1]).sum().backward()) == ["W", "params[1]"]
+    net = nn.Sequential(nn.Linear(2, 2))
+    everything = list(net.parameters())
+    assert len(everything) == 2 and parameter_names(net(np.ones((1, 2))).sum().backward()) == ["0.weight", "0.bias"]
+
+
+def test_a_list_that_grows_with_every_step_is_not_gone_through():
+    losses = []
+    w = leaf()
+    for _ in range(200):
+        losses.append((w * w).sum())
+    loss = losses[-1] * 1.0
+    names = names_in(sys._getframe())
+    assert names[loss.uid] == "loss" and not hasattr(names, "within")
