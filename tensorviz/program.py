@@ -38,7 +38,7 @@ class Recorder:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """While this is open, every recorded pass is seen: the program itself is not changed."""
+        """While this is open, every pass is recorded and seen, also one with ``record=False``, which still returns None: the program itself is not changed."""
         import tensorviz
         from tensorviz import looking
         from tensorviz.engine import backward as module
@@ -46,10 +46,10 @@ class Recorder:
 
         run = module.backward
 
-        def backward(*args: Any, **options: Any) -> Trace | None:
-            trace = run(*args, **options)
+        def backward(*args: Any, record: bool = True, **options: Any) -> Trace | None:
+            trace = run(*args, record=True, **options)
             self.see(trace)
-            return trace
+            return trace if record else None
 
         places: list[tuple[ModuleType, str]] = [(module, "backward"), (tensorviz, "backward"), (looking, "backward"), (tensors, "run_backward")]
         for place, name in places:

@@ -56,6 +56,13 @@ def test_check_prints_the_verdicts_and_succeeds(script, capsys):
     assert "ok" in capsys.readouterr().out
 
 
+def test_passes_that_keep_no_record_are_shown_like_any_other(script, tmp_path, capsys):
+    script.write_text(SCRIPT.replace("loss.backward()", "assert loss.backward(record=False) is None"))
+    assert main(["svg", str(script), "-o", "-"]) == 0
+    assert ">x<" in capsys.readouterr().out
+    assert main(["check", str(script), "--number", "3"]) == 0
+
+
 def test_check_fails_with_status_1_where_a_rule_is_wrong(tmp_path, capsys):
     path = tmp_path / "wrong.py"
     path.write_text(
