@@ -114,3 +114,8 @@ def test_plain_arrays_come_back_plain_and_float32_stays():
         assert y.dtype == np.float32
         y.sum().backward()
         assert x.grad.dtype == np.float32
+
+
+def test_a_dtype_without_linear_algebra_is_refused_without_advice_on_shapes_and_values():
+    with pytest.raises(DTypeError, match=r"^inv: operands of shape \(2, 2\) and dtype float16: .*unsupported in linalg$"):
+        np.linalg.inv(leaf(np.eye(2, dtype=np.float16)))
