@@ -63,7 +63,8 @@ def explained(op: Op, values: Sequence[Any], params: dict[str, Any], error: Exce
         )
     if isinstance(error, TypeError):
         dtypes = " and ".join(str(getattr(v, "dtype", type(v).__name__)) for v in values)
-        return DTypeError(f"{op.name}: operands of shape {shapes} and dtype {dtypes}{f' with {given}' if given else ''}: {error}")  # no advice: it is about shapes and values
+        # without the advice, which is about shapes and values
+        return DTypeError(f"{op.name}: operands of shape {shapes} and dtype {dtypes}{f' with {given}' if given else ''}: {error}")
     if isinstance(error, IndexError):
         return AxisError(text) if isinstance(error, ValueError) else IndexingError(text)
     return ShapeError(text)
