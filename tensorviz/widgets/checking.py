@@ -71,20 +71,20 @@ class Feed:
             running = self._running
             if action == "cancel" and running is not None:
                 running.cancel()
-                self._hear()  # at once: the op that is being run may take a while
+                self.tell()  # at once: the op that is being run may take a while
             elif action == "start" and trace is not None and (running is None or not running.going):
                 self._asked = True
                 if running is not None:
                     running.abandon()
                 try:
-                    self._running = trace.check_alongside(self._hear)
+                    self._running = trace.check_alongside(self.tell)
                 except TensorvizError as error:
                     for name, follower in list(self._followers.items()):
                         self._send(name, follower, {"state": "failed", "done": 0, "total": 0, "note": str(error)})
                     return
-                self._hear()
+                self.tell()
 
-    def _hear(self, _: Update | None = None) -> None:
+    def tell(self, _: Update | None = None) -> None:
         """Bring every display up to date, and end a check that no display follows any more."""
         with self._lock:
             for name, follower in list(self._followers.items()):

@@ -10,12 +10,14 @@ import secrets
 import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tensorviz.trace import Trace
 from tensorviz.views.text import visible, xml
 from tensorviz.widgets import assets, checking, state, wishes
+from tensorviz.widgets.cells import Cells
 from tensorviz.widgets.payload import shipment, title
 
 if TYPE_CHECKING:
@@ -95,6 +97,7 @@ class Channel:
 _channels: weakref.WeakValueDictionary[str, Channel] = weakref.WeakValueDictionary()
 _of_trace: weakref.WeakKeyDictionary[Trace, Channel] = weakref.WeakKeyDictionary()
 _relay: Any = None
+_cells: Cells | None = None
 
 LATEST = 3
 """Traces that are kept for their outputs though nobody else holds them, as after ``display(f())``: what is on the screen can be changed, and memory
@@ -129,8 +132,18 @@ def relay() -> Any:
             )
 
         _relay = Relay()
+        heard_beside_cells(_relay)
         _relay.on_msg(lambda _widget, message, _buffers: _on_message(message))
     return _relay
+
+
+def heard_beside_cells(widget: Any) -> None:
+    """Have what a page says to a widget heard where the page sends it, in JupyterLab beside the cells, so that a check can be stopped while a cell runs.
+
+    ipykernel takes it to where the widget has last spoken from instead, which of a thread is where the cells run.
+    """
+    with suppress(AttributeError):  # not in a kernel
+        widget.comm._reply_subshell_for = lambda _data, sent_to: sent_to
 
 
 def _on_message(message: Mapping[str, Any]) -> None:
@@ -198,6 +211,7 @@ def static_list(trace: Trace) -> str:
 def frame_html(trace: Trace, channel: Channel) -> str:
     """The ``text/html`` of a display."""
     channel.shipped, data = shipment(trace)
+    checking.feed(trace).tell()  # what the page has of an older output is not to take this one's place
     inner = document(data, {"id": channel.id, "state": channel.state}, heading=title(trace))
     return framed(inner, channel.id, heading=f"{title(trace)}, step by step", fallback=static_list(trace))
 
@@ -223,9 +237,25 @@ def show(trace: Trace, channel: Channel) -> dict[str, Any]:
     if in_kernel():
         _channels[channel.id] = channel
         relay()
+        _note(trace)
         if not any(kept is trace for kept in _latest):
             _latest.append(trace)
     return {"text/plain": plain(trace, channel.state["step"]), "text/html": frame_html(trace, channel)}
+
+
+def _note(trace: Trace) -> None:
+    """The cell that runs shows this pass."""
+    global _cells
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    parent = getattr(getattr(shell, "kernel", None), "get_parent", None)
+    if parent is None:  # a kernel of another make
+        return
+    if _cells is None:
+        _cells = Cells()
+        _cells.watch(shell)
+    _cells.shows(trace, parent())
 
 
 def let_go(trace: Trace | None) -> None:

@@ -66,6 +66,7 @@ class Stepper(anywidget.AnyWidget):
         self._shipped, data = shipment(trace)
         start |= state.opening(trace, options)
         super().__init__(**start, payload=data, info={"title": title(trace)})
+        output.heard_beside_cells(self)
         self.on_msg(Stepper._asked)
 
     @traitlets.validate("step", "playing", "speed", "granularity", "selected", "breakpoints", "theme", "presentation")

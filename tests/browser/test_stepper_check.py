@@ -83,6 +83,35 @@ def test_verdicts_arrive_while_another_cell_runs_can_be_stopped_and_are_exported
     expect(stepper.get_by_role("tabpanel")).to_contain_text("global: against differences of the whole pass")
 
 
+def test_a_cell_that_runs_again_ends_the_check_of_what_it_showed_and_a_page_that_opens_again_takes_its_own_up(one_notebook):
+    book = one_notebook([DEEP, "import time\nwhile not gate.is_set():\n    time.sleep(0.01)"])
+    going = "from tensorviz.widgets.checking import feed; print(feed({})._running.going)"
+    book.run(0)
+    progress = book.debugger().get_by_role("progressbar", name="Check progress")
+    expect(progress).to_be_visible()
+    book.python("old = trace")
+    book.run(0)
+    wait_until(lambda: book.python(going.format("old")) == "False", "the end of the old check")
+    expect(progress).to_be_visible()
+    assert book.python(going.format("trace")) == "True"
+
+    book.save()
+    book.reload()
+    progress = book.debugger().get_by_role("progressbar", name="Check progress")
+    expect(progress).to_be_visible()
+    expect(book.debugger().locator(".tv-verdict[data-sign=ok]").first).to_be_attached()
+    # To stop is heard while a cell runs.
+    book.page.evaluate(
+        "() => { const a = window.jupyterapp; a.shell.currentWidget.content.activeCellIndex = 1; a.commands.execute('notebook:run-cell'); }"
+    )
+    expect(book.page.locator(".jp-InputPrompt").nth(1)).to_have_text("[*]:")
+    book.debugger().get_by_role("button", name="Cancel the check").click()
+    expect(book.debugger().get_by_role("progressbar", name="Check progress")).to_be_hidden()
+    expect(book.page.locator(".jp-InputPrompt").nth(1)).to_have_text("[*]:")
+    book.command("notebook:interrupt-kernel")
+    book.python("gate.set()")
+
+
 @pytest.mark.slow
 def test_a_kernel_that_is_restarted_in_the_middle_of_a_check_leaves_a_stepper_that_steps_and_says_so(one_notebook):
     book = one_notebook([DEEP])

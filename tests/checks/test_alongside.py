@@ -15,7 +15,7 @@ from tensorviz.checks import alongside, pieces
 from tensorviz.checks.alongside import Alongside
 from tensorviz.checks.run import Job, plan_of, subject_of
 from tensorviz.checks.turns import Turns
-from tensorviz.widgets import checking
+from tensorviz.widgets import checking, output
 from tensorviz.widgets import payload as payload_of
 from tensorviz.widgets.payload import payload
 
@@ -414,6 +414,15 @@ def test_a_report_that_is_made_meanwhile_takes_the_place_of_what_a_display_heard
     last = max(k for k, m in enumerate(heard) if m.get("whole"))
     rows = {n for m in heard[last:] for n in m.get("rows", {"node": []})["node"]}
     assert rows == {r.node for r in trace.report.rows}
+
+
+def test_a_display_whose_output_is_older_than_the_latest_report_is_brought_up_to_date_when_another_is_made():
+    trace, _ = network()
+    feed, heard = follow(trace)
+    ended(feed)
+    trace.check(nodes=[trace.roots[0]])
+    output.frame_html(trace, output.Channel(trace, {}))
+    assert heard[-1]["whole"] and set(heard[-1]["rows"]["node"]) == {r.node for r in trace.report.rows}
 
 
 def test_a_check_that_no_display_follows_any_more_ends():

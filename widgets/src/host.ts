@@ -46,6 +46,7 @@ function host(): Host {
   const owner = new Map<string, HostModel>(); // id -> the model whose kernel knows it
   const busy = new Map<string, { timer: ReturnType<typeof setTimeout>; next: Record<string, unknown> | null }>();
   const models = new Set<HostModel>();
+  const asked = new Set<string>(); // ids that the models were asked for: to ask again brings all verdicts again
   const page = Math.random().toString(36).slice(2);
   const frames = () => [...document.querySelectorAll<HTMLIFrameElement>("iframe.tensorviz-frame")];
   const idOf = (frame: HTMLIFrameElement) => frame.dataset["tensorviz"] ?? "";
@@ -70,6 +71,10 @@ function host(): Host {
     } catch {
       /* its comm is gone; the frame steps on */
     }
+  };
+  const hail = (model: HostModel, id: string) => {
+    asked.add(id);
+    tell(model, { type: "hello", id });
   };
   const answered = (id: string) => {
     const waiting = busy.get(id);
@@ -108,8 +113,9 @@ function host(): Host {
       const state = kept.get(message.id);
       if (state) post(frame, { type: "state", state });
       for (const check of checks.get(message.id) ?? []) post(frame, { type: "check", check });
-      if (!owner.has(message.id)) post(frame, { type: "check" });
-      for (const model of models) tell(model, { type: "hello", id: message.id });
+      if (owner.has(message.id)) post(frame, { type: "link", link: "live" });
+      else post(frame, { type: "check" });
+      if (!asked.has(message.id)) for (const model of models) hail(model, message.id);
     } else if (message.type === "check") {
       tell(owner.get(message.id), { type: "check", id: message.id, action: message.action });
     } else if (message.type === "wish") {
@@ -124,7 +130,7 @@ function host(): Host {
   for (const element of [document.body, document.documentElement]) paint.observe(element, MARKS);
   return {
     attach(model) {
-      const hello = () => new Set(frames().map(idOf)).forEach((id) => tell(model, { type: "hello", id }));
+      const hello = () => new Set(frames().map(idOf)).forEach((id) => hail(model, id));
       const drop = () => owner.forEach((m, id) => m === model && join(id, null));
       model.on("msg:custom", (message, [part] = []) => {
         const { type, id, state } = message;
