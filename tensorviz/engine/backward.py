@@ -94,7 +94,9 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
     if nodes[0] is roots[0] or (len(nodes) > 1 and any(map(is_, nodes, roots))):
         nodes, ops, writes = _without_roots(roots, nodes, ops, writes)
     to = record_module()
-    trace: Trace = to.Trace(partial(to.built, nodes, seeds, ops, pulled, writes, to.names_in(frame or user_frame(2)), *to.moment(ops, thread)))
+    trace: Trace = to.Trace(
+        partial(to.built, nodes, seeds, ops, pulled, writes, to.names_in(frame or user_frame(2), leaves), *to.moment(ops, thread))
+    )
     for root in roots:
         (root.own or root._more()).trace = trace
     return trace

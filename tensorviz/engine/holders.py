@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from tensorviz.engine.node import UNSETTLED
+from tensorviz.engine.node import UNSETTLED, Node
 from tensorviz.engine.tensor import Tensor
-
-if TYPE_CHECKING:
-    from tensorviz.engine.names import Names
 
 HOLDERS = frozenset([list, tuple, dict])
 _IPYTHON = frozenset(["In", "Out"])
 """Its own lists of what was typed and shown."""
 MOST = 128
-"""Entries of a list or dict that is looked into. A pass has little time for names, and a list of all losses grows without end."""
+"""Entries of a list or dict that is looked into: a list of all losses grows without end."""
+KNOWN = 100_000
+"""Tensors whose places are remembered."""
 
-MODULES = 1000
-"""Namespaces that are remembered; a program that runs pieces of code makes ever new ones."""
-
-_known: dict[int, tuple[int, tuple[str, ...]]] = {}
-"""By a module's variables: how many there were, and which were lists or dicts."""
+places: dict[int, tuple[str, str] | None] = {}
+"""By uid, which no two Tensors share, where each was found: what it is called if nothing else is called so, and what otherwise; None for a leaf that was
+looked for in vain. A network's parameters stay where they are, so only its first pass has to look.
+"""
 
 
 def uid_of(tensor: Tensor) -> int:
@@ -31,51 +29,52 @@ def uid_of(tensor: Tensor) -> int:
     return tensor.uid if now is None else now.uid if now is not UNSETTLED else tensor._uid
 
 
-def look_within(found: Names, inner: Mapping[str, Any], outer: Mapping[str, Any]) -> None:
-    """Put into ``found.within`` the places of Tensors in lists, tuples and dicts among the variables, and in the attributes of ``self``.
-
-    Every pass asks, so one look at the first entry of each decides.
-    """
-    places: list[tuple[str, Any]] = []
-    if inner is not outer:
-        for name, value in inner.items():
-            if type(value) in HOLDERS and value and name[:1] not in "_@" and _holds(value):
-                places.append((name, value))
-        if "self" in inner and (own := getattr(inner["self"], "__dict__", None)):
-            places += [(name, value) for name, value in own.items() if type(value) is Tensor or (type(value) in HOLDERS and value and _holds(value))]
-    count, names = _known.get(id(outer), (-1, ()))
-    if count != len(outer):
-        names = tuple(name for name, value in outer.items() if type(value) in HOLDERS and name[:1] not in "_@" and name not in _IPYTHON)
-        if len(_known) > MODULES:
-            _known.clear()
-        _known[id(outer)] = len(outer), names
-    for name in names:
-        value = outer.get(name)
-        if value and type(value) in HOLDERS and _holds(value):
-            places.append((name, value))
-    if not places:
+def look_for(leaves: Sequence[Node], called: Mapping[int, str], inner: Mapping[str, Any], outer: Mapping[str, Any]) -> None:
+    """Find the places of leaves that nothing is known of: in lists, tuples and dicts among the variables, and in the attributes of ``self``."""
+    for leaf in leaves:
+        if leaf.uid not in called and leaf.uid not in places:
+            break
+    else:
         return
-    taken = set(found.values())
-    found.within = {}
-    for name, value in places:
-        for place, tensor in [(name, value)] if type(value) is Tensor else _tensors(name, value, taken):
-            found.within.setdefault(uid_of(tensor), place)
+    look(inner, outer)
+    for leaf in leaves:
+        places.setdefault(leaf.uid, None)
 
 
-def _holds(holder: Any) -> bool:
-    """Whether a holder that is not empty begins with a Tensor, or with what may hold some."""
-    first = type(next(iter(holder.values())) if type(holder) is dict else holder[0])
-    return (first is Tensor or first in HOLDERS or issubclass(first, Tensor)) and len(holder) <= MOST
+def look(inner: Mapping[str, Any], outer: Mapping[str, Any]) -> None:
+    """Note the place of every Tensor that is in a list, tuple or dict among the variables, or an attribute of ``self``."""
+    if len(places) > KNOWN:
+        places.clear()
+    own = getattr(inner.get("self"), "__dict__", None) or {}
+    for space in (inner, own) if inner is outer else (inner, own, outer):
+        for name, value in list(space.items()):
+            if name[:1] in "_@" or name in _IPYTHON:
+                continue
+            if space is own and isinstance(value, Tensor):
+                places.setdefault(uid_of(value), (name, name))
+            elif type(value) in HOLDERS:
+                for uid, short, long in _within(name, value):
+                    if places.get(uid) is None:
+                        places[uid] = short, long
 
 
-def _tensors(name: str, holder: Any, taken: set[str] | None) -> Iterator[tuple[str, Tensor]]:
-    """The Tensors in a holder, with ``P[0]``, ``P[0][1]``; those of a dict by their key alone, as long as nothing else is called so."""
+def place_of(uid: int, taken: set[str]) -> str | None:
+    """What a Tensor without another name is called; ``taken`` are the names that there are, of which this becomes one."""
+    found = places.get(uid)
+    if found is None:
+        return None
+    name = found[1] if found[0] in taken else found[0]
+    taken.add(name)
+    return name
+
+
+def _within(name: str, holder: Any, deep: bool = True) -> Iterator[tuple[int, str, str]]:
+    """``P[0]``, ``P[0][1]``; Tensors in a dict are called by their key alone, as long as nothing else is."""
+    if len(holder) > MOST:
+        return
     for key, part in holder.items() if type(holder) is dict else enumerate(holder):
-        place = f"{name}[{key!r}]"
         if isinstance(part, Tensor):
-            if taken is not None and type(key) is str and key not in taken:
-                place = key
-                taken.add(key)
-            yield place, part
-        elif taken is not None and type(part) in HOLDERS and part and _holds(part):
-            yield from _tensors(place, part, None)
+            long = f"{name}[{key!r}]"
+            yield uid_of(part), key if deep and type(key) is str else long, long
+        elif deep and type(part) in HOLDERS:
+            yield from _within(f"{name}[{key!r}]", part, False)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.holders import look_within, uid_of
+from tensorviz.engine.holders import look, look_for, place_of, uid_of
 from tensorviz.engine.node import Node
 from tensorviz.engine.places import Identity, lines_of, position_of
 from tensorviz.engine.tensor import Tensor
@@ -28,17 +28,12 @@ _SNAPSHOTS = sys.version_info < (3, 13)
 _FUNCTION = inspect.CO_OPTIMIZED
 
 
-class Names(dict[int, str]):
-    """What the user's frame calls Tensors and arrays. Keys are uids of Tensors and, negative, ids of arrays."""
+def names_in(frame: FrameType | None, leaves: Sequence[Node] | None = None) -> dict[int, str]:
+    """The names that the user's frame has for Tensors and arrays: first the locals, then the globals. Keys are uids of Tensors and, negative, ids of arrays.
 
-    __slots__ = ("within",)
-    within: dict[int, str]
-    """The places of Tensors in lists and dicts, which name what has no other name; not set where there are none."""
-
-
-def names_in(frame: FrameType | None) -> Names:
-    """The names that the user's frame has for Tensors and arrays: first the locals, then the globals."""
-    found = Names()
+    Of ``leaves`` without a name the places in lists and dicts are noted; of all Tensors if it is not known which there are.
+    """
+    found: dict[int, str] = {}
     if frame is None:
         return found
     inner, outer = frame.f_locals, frame.f_globals
@@ -47,7 +42,10 @@ def names_in(frame: FrameType | None) -> Names:
         # most modules hold no Tensor at all
         if outer is not inner and not _OTHER.issuperset(map(type, outer.values())):
             _collect(found, outer)
-        look_within(found, inner, outer)
+        if leaves is None:
+            look(inner, outer)
+        else:
+            look_for(leaves, found, inner, outer)
     except RuntimeError:  # another thread made a variable meanwhile
         found.clear()
         _collect(found, inner.copy())
@@ -81,7 +79,6 @@ def names_of(nodes: Sequence[Node], called: dict[int, str], number: int) -> dict
     own line, else its place in a list or dict of the caller.
     """
     names: dict[int, str] = {}
-    within: Mapping[int, str] = getattr(called, "within", {})
     for i, node in enumerate(nodes):
         given = node.name_at(number)
         if given is not None:
@@ -104,8 +101,10 @@ def names_of(nodes: Sequence[Node], called: dict[int, str], number: int) -> dict
             )
             if target is not None and not inner:
                 names[i] = target
-        if node.uid in within and i not in names:
-            names[i] = within[node.uid]
+    taken = set(names.values())
+    for i, node in enumerate(nodes):
+        if i not in names and node.op is None and (place := place_of(node.uid, taken)) is not None:
+            names[i] = place
     return names
 
 
