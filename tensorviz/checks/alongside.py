@@ -14,6 +14,7 @@ from typing import Any, Literal
 from tensorviz.checks.pieces import Pieces
 from tensorviz.checks.report import Block, CheckReport
 from tensorviz.checks.run import WHOLE, plan_of, subject_of
+from tensorviz.checks.subject import Stopped
 from tensorviz.checks.tally import Tally
 from tensorviz.checks.turns import Turns
 from tensorviz.trace import Trace
@@ -34,10 +35,6 @@ _turns = Turns()
 
 _own_time = getattr(time, "thread_time", time.process_time)
 """Seconds of work of this thread alone; missing where there are no threads."""
-
-
-class Stopped(BaseException):
-    """Raised between two ops where nobody wants to know any more; no Exception, since a rule's exceptions are caught and become verdicts."""
 
 
 @dataclass(frozen=True)

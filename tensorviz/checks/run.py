@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, as_completed
+from time import perf_counter
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from tensorviz.checks.progress import Bar, Progress, Told, teller
 from tensorviz.checks.replayed import CALL, check_gradients, check_total, price
 from tensorviz.checks.report import Block, CheckReport, single
 from tensorviz.checks.search import ALWAYS, DIRECTIONS, SAMPLES
-from tensorviz.checks.subject import SMALL, Subject, title, unwatched
+from tensorviz.checks.subject import SMALL, Stopped, Subject, title, unwatched
 from tensorviz.checks.tally import Tally
 from tensorviz.engine.op import REGISTRY
 from tensorviz.errors import DTypeError, TensorvizError
@@ -26,6 +27,8 @@ BUDGET = 2.0**18
 WHOLE = 2.0**11
 """How many budgets all global checks together may take: about three seconds. Beyond it leaves go first, the rest is skipped, and said to be."""
 
+SOON = 1.0
+"""Seconds; what is checked so that a cell can show it takes about a tenth of one."""
 TOGETHER = 32
 """Nodes that are checked in one piece of work at most."""
 _ROWS = 2.0**18
@@ -88,9 +91,27 @@ def check(
     if not isinstance(progress, (bool, type(None), Bar)):
         function("check", "progress", progress)
     subject = subject_of(trace, eps=eps, atol=atol, rtol=rtol, budget=budget, seed=seed)
-    plan = plan_of(subject, _chosen(trace, nodes), WHOLE * subject.budget)
+    return _checked(subject, _chosen(trace, nodes), executor, teller(progress))
+
+
+def check_soon(trace: Trace) -> CheckReport | None:
+    """The same for whoever waits for it; None where ops of the user's own make it take longer than SOON."""
+    end = perf_counter() + SOON
+
+    def watch() -> None:
+        if perf_counter() > end:
+            raise Stopped
+
+    own = any(n.kind == "op" and not _importable(n.op) for n in trace.nodes)
+    try:
+        return _checked(subject_of(trace, watch=watch if own else unwatched), _chosen(trace, "all"), None, None)
+    except Stopped:
+        return None
+
+
+def _checked(subject: Subject, chosen: list[int], executor: Executor | None, tell: Told | None) -> CheckReport:
+    plan = plan_of(subject, chosen, WHOLE * subject.budget)
     jobs = jobs_of(subject, plan)
-    tell = teller(progress)
     notes: list[str] = []
     found = _spread(subject, jobs, executor, tell, notes) if executor is not None else _here(subject, jobs, tell)
     order = sorted({i for part in found for i in part}, reverse=True)

@@ -30,6 +30,10 @@ def _ruled(share: Share) -> Share:
     return replace(share, value=np.asarray(unbroadcast(share.local, share.value.shape))) if share.by_hand else share
 
 
+class Stopped(BaseException):
+    """Raised between two ops where nobody wants to know any more; no Exception, since a rule's exceptions are caught and become verdicts."""
+
+
 def unwatched() -> None:
     """Where nobody waits for the check."""
 

@@ -52,6 +52,8 @@ CHECK_NODES = 60
 CHECK_ELEMENTS = 2_000
 """A trace up to this size is checked when it is shown: about a tenth of a second."""
 
+RUN_IT = "trace.check() runs it; trace.show() then has the verdicts."
+
 _BROWSER_DTYPES = frozenset({"<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1"})
 
 
@@ -278,9 +280,12 @@ def _report(trace: Trace) -> tuple[CheckReport | None, str]:
     size = sum(n.value.size for n in trace.nodes if n.shares)
     if len(trace.nodes) > CHECK_NODES or size > CHECK_ELEMENTS:
         counts = f"{len(trace.nodes):,} nodes, {size:,} gradient entries"
-        return None, f"Not run by itself: {counts}. trace.check() runs it; trace.show() then has the verdicts."
+        return None, f"Not run by itself: {counts}. {RUN_IT}"
     try:
-        return trace.check(), ""
+        from tensorviz.checks.run import SOON, check_soon
+
+        trace.report = check_soon(trace)
+        return trace.report, "" if trace.report is not None else f"Not run by itself: its own ops take longer than {SOON:g} s. {RUN_IT}"
     except ImportError:
         return None, "The check is not available here."
     except TensorvizError as error:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tensorviz as tv
-from tensorviz.checks import alongside, pieces
+from tensorviz.checks import alongside, pieces, run
 from tensorviz.checks.alongside import Alongside
 from tensorviz.checks.run import Job, plan_of, subject_of
 from tensorviz.checks.turns import Turns
@@ -128,11 +128,11 @@ def test_whoever_raises_when_told_is_told_no_more_and_the_check_goes_on():
 
 
 def test_neighbours_are_checked_together_once_it_is_known_that_they_are_quick(monkeypatch):
-    run, sizes = Job.run, []
+    one, sizes = Job.run, []
 
     def counted(job, subject):
         sizes.append(len(job.nodes))
-        return run(job, subject)
+        return one(job, subject)
 
     monkeypatch.setattr(Job, "run", counted)
     monkeypatch.setattr(pieces, "LONG", 60.0)  # on the slowest machine
@@ -395,6 +395,18 @@ def test_to_stop_is_heard_at_once_whatever_op_runs_and_to_start_again_begins_ane
     ended(feed)
     assert heard[-1]["state"] == "done" and not any(m["state"] == "cancelled" for m in heard)
     assert trace.report.ok and trace.report.notes == ()
+
+
+def test_a_small_pass_whose_own_ops_are_slow_is_shown_at_once_and_checked_alongside(monkeypatch):
+    square = tv.custom_op("alongside_patience", lambda a: a * a, lambda g, a: (2 * g * a,))
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    trace, plain = square(x).sum().backward(), (x * x).sum().backward()
+    monkeypatch.setattr(run, "SOON", -1.0)
+    assert payload_of.shipment(plain)[0] is plain.report is not None  # ops of the house are not waited for in vain
+    assert payload_of.shipment(trace)[0] is trace.report is None
+    feed, heard = follow(trace)
+    ended(feed)
+    assert heard[-1]["state"] == "done" and trace.report.ok
 
 
 def test_a_report_that_is_made_meanwhile_takes_the_place_of_what_a_display_heard():
