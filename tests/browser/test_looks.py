@@ -121,6 +121,26 @@ def test_nothing_covers_the_buttons_over_the_picture(show):
         )
 
 
+def test_buttons_stand_over_no_numbers_that_cannot_be_moved_from_under_them(show):
+    stepper = show(scenes.hostile(), width=1000)
+    stepper.page.set_viewport_size({"width": 1000, "height": 660})  # as high as the picture, and narrower
+    stepper.page.mouse.move(2, 2)
+    stage = stepper.locator(".tv-stage")
+    expect(stage).to_have_attribute("data-cut", re.compile("left|right"))
+    expect(stepper.locator(".tv-zoom")).to_have_css("opacity", "0")
+    scenes.node("v")(stepper)
+    chips = stepper.get_by_role("group", name="Groups and node")
+    box = stage.bounding_box()
+    stepper.page.mouse.move(box["x"] + 200, box["y"] + box["height"] - 80)
+    stepper.page.mouse.down()
+    stepper.page.mouse.move(box["x"] + 200, box["y"] + box["height"] - 10, steps=3)
+    stepper.page.mouse.up()
+    expect(stepper.locator(".tv-zoom")).to_have_css("opacity", "1")
+    top = stage.locator(".tv-cell").evaluate_all("all => Math.min(...all.map(e => e.getBoundingClientRect()).filter(r => r.width).map(r => r.top))")
+    buttons = chips.get_by_role("button").evaluate_all("all => Math.max(...all.map(e => e.getBoundingClientRect().bottom))")
+    assert top >= buttons
+
+
 def test_the_scopes_of_a_network_stand_in_a_row_without_the_numbers_that_they_use(show):
     stepper = show(scenes.network(), step=100)
     whole = stepper.get_by_label("Computation graph")

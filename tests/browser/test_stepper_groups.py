@@ -220,7 +220,8 @@ def test_a_chain_of_five_thousand_nodes_is_stepped_at_its_place(show):
     expect(stepper.get_by_label("Neighbourhood of the step").locator("[data-node][data-active]")).to_be_visible()
     stepper.get_by_role("searchbox", name="Find node").fill("#77")
     stepper.page.keyboard.press("Enter")
-    expect(stepper.get_by_label("Neighbourhood of the step").locator("[data-node='77'][data-selected]")).to_be_visible()
+    expect(stepper.get_by_label("Neighbourhood of the pinned node").locator("[data-node='77'][data-selected]")).to_be_visible()
+    expect(stepper.get_by_label("Neighbourhood of the step").locator("[data-node][data-active]")).to_be_visible()
     for _ in range(4):
         stepper.page.keyboard.press("+")
     expect(graph(stepper).locator("[data-node='77']")).to_be_visible()

@@ -16,14 +16,13 @@ import { Neighbourhood } from "./neighbourhood";
 import { parse, Picture } from "./picture";
 import { FOLLOW } from "./pin";
 import { sight, sights } from "./sights";
-import { Stage, WHOLE } from "./stage";
+import { BAR, Stage, WHOLE } from "./stage";
 
 const LARGE = 80; // visible nodes from which nothing slides
 const AHEAD = 6; // steps that are prepared while nothing else is to do
 const SAMPLE = 200; // steps by which the size of the picture is chosen, of a longer pass
 /** With Alt the arrows go along the wires. */
 const TURNED: Record<string, string> = { ArrowLeft: "[", ArrowRight: "]", ArrowUp: ",", ArrowDown: "." };
-const HEAD = 28; // px of the row of groups over the picture
 const BESIDE = 260; // px that a neighbourhood takes: a node, an operand and a taker above one another, with their numbers
 const STRIP = 240; // px of the window where it has the whole width
 const SPARE = 16; // px that a picture of closed groups has around it: the neighbourhood gets the rest
@@ -63,10 +62,11 @@ export function graph(context: Context): GraphPane {
   const stage = new Stage(picture, "Computation graph");
   stage.element.append(hint());
   const crumbs = h("div", { class: "tv-crumbs", role: "group", "aria-label": "Groups and node" });
-  const near = new Neighbourhood(context, tree);
+  const [near, kept] = [new Neighbourhood(context, tree), new Neighbourhood(context, tree, true)];
+  const nears = h("div", { class: "tv-nears" }, near.element, kept.element);
   const meaning = h("div", { class: "tv-legend", role: "group", "aria-label": "Legend" });
   const foot = h("div", { class: "tv-foot" }, meaning, stage.map);
-  const element = h("div", { class: "tv-graph-pane" }, crumbs, stage.element, near.element, foot);
+  const element = h("div", { class: "tv-graph-pane" }, crumbs, stage.element, nears, foot);
   let [shown, roving, listed, explained] = [-1, -1, "", ""];
   let pointed = -1; // the node, or the first one of the group, that has the focus
   let held: number | null = null; // the selection that was last brought into sight
@@ -94,6 +94,7 @@ export function graph(context: Context): GraphPane {
     [shown, listed] = [-1, ""];
     roving = -1;
     near.forget();
+    kept.forget();
     settle();
     update();
     // What was asked for keeps the focus: the node that is looked at if it is inside, else the first one.
@@ -114,9 +115,9 @@ export function graph(context: Context): GraphPane {
   /** Have the height that belongs to the groups that are open; the neighbourhood has the rest. */
   const settle = () => {
     const hides = open.size < everything.size;
-    near.element.hidden = !hides;
-    stage.head = tree.size ? HEAD * stage.least : 0;
-    stage.element.style.maxHeight = hides ? `${(picture.size.height + HEAD + SPARE) * stage.least}px` : "";
+    nears.hidden = near.element.hidden = !hides;
+    stage.head = tree.size ? BAR * stage.least : 0;
+    stage.element.style.maxHeight = hides ? `${(picture.size.height + BAR + SPARE) * stage.least}px` : "";
     stage.resize();
   };
 
@@ -328,6 +329,8 @@ export function graph(context: Context): GraphPane {
     const { step, selected, breakpoints } = store.now;
     const active = steps.activeNode(step);
     judged();
+    const pins = stage.barred;
+    stage.barred = selected !== null;
     picture.select(selected);
     picture.stops(breakpoints);
     if (step !== shown) {
@@ -341,11 +344,19 @@ export function graph(context: Context): GraphPane {
       follow(!first);
       stage.light(picture.of(active));
     } else if (selected !== null && selected !== held) stage.follow(sight(picture, [selected]), true);
+    else if (pins !== stage.barred) follow(true);
     held = selected;
     list();
     explain();
     element.closest(".tensorviz")?.toggleAttribute("data-large", picture.nodes.size > LARGE);
-    if (!near.element.hidden) near.show(picture, stage.least, way);
+    if (!near.element.hidden) {
+      // The step stays in sight beside a node that is held.
+      const turned = kept.element.hidden !== (selected === null);
+      kept.element.hidden = selected === null;
+      if (turned) near.resize();
+      if (selected !== null) kept.show(picture, stage.least, way);
+      near.show(picture, stage.least, way);
+    }
     ring(context, element);
     later(ready());
   };
@@ -355,6 +366,7 @@ export function graph(context: Context): GraphPane {
     // A keyboard scrolls only what it can reach; without a number the legend would lose the focus that it has.
     attribute(meaning, "tabindex", meaning.scrollHeight > meaning.clientHeight ? "0" : "-1");
     near.resize();
+    kept.resize();
   };
 
   settle();
@@ -369,7 +381,7 @@ export function graph(context: Context): GraphPane {
     over,
     key,
     grow(scale) {
-      for (const each of [stage, near.stage]) each?.grow(scale);
+      for (const each of [stage, near.stage, kept.stage]) each?.grow(scale);
       settle();
     },
     focusNode: (id) => rove(id, true),
@@ -379,6 +391,7 @@ export function graph(context: Context): GraphPane {
       if (before === explained) return;
       picture.retint();
       near.retint();
+      kept.retint();
     },
     resize,
   };

@@ -6,8 +6,8 @@ import { focus, h } from "../dom";
 import { badges } from "./badges";
 import type { Context } from "./context";
 import { Picture } from "./picture";
-import { sights } from "./sights";
-import { Stage } from "./stage";
+import { sight, sights } from "./sights";
+import { Stage, type Sights } from "./stage";
 
 const [SMALL, LARGE] = [18, 40]; // nodes of one that is drawn when it is needed, and of one that is drawn before
 
@@ -30,7 +30,10 @@ export class Neighbourhood {
   constructor(
     private readonly context: Context,
     private readonly tree: Tree,
-  ) {}
+    private readonly pinned = false, // that of the node that is held, whatever the step is
+  ) {
+    if (pinned) this.element.className = "tv-held";
+  }
 
   /** Drop what was drawn: the picture that it stands beside is another one. */
   forget(): void {
@@ -46,7 +49,11 @@ export class Neighbourhood {
   /** Take over the size that the page gives; what changes size does not slide. */
   resize(): void {
     const { stage, context } = this;
-    if (stage?.resize()) stage.follow(sights(context, stage.picture, context.store.now.step), false);
+    if (stage?.resize()) stage.follow(this.#sights(stage.picture, context.store.now.step), false);
+  }
+
+  #sights(of: Picture, k: number): Sights {
+    return this.pinned ? sight(of, this.#focus(k)) : sights(this.context, of, k);
   }
 
   /** Show the step where all that it is about has room; `above` is the picture that it stands beside, and `size` how large that is drawn. */
@@ -68,7 +75,7 @@ export class Neighbourhood {
     this.stage?.picture.select(selected);
     this.stage?.picture.stops(breakpoints);
     this.stage?.picture.show(step);
-    this.stage?.follow(sights(this.context, this.stage.picture, step), slide);
+    this.stage?.follow(this.#sights(this.stage.picture, step), slide);
     if (focused !== undefined && !slide) this.#focusAgain(focused);
   }
 
@@ -80,7 +87,7 @@ export class Neighbourhood {
   }
 
   #open(drawn: Picture, size: number): void {
-    this.stage = new Stage(drawn, "Neighbourhood of the step");
+    this.stage = new Stage(drawn, `Neighbourhood of the ${this.pinned ? "pinned node" : "step"}`);
     this.stage.smallest = 1; // it is there to be read
     this.stage.grow(size);
     this.element.replaceChildren(this.stage.element);
@@ -89,10 +96,10 @@ export class Neighbourhood {
 
   /** Do ahead, in pieces, what will be seen at these steps: of the neighbourhood that is shown, and the one that comes after it as a whole. */
   *prepare(turns: readonly number[], way: 1 | -1): Generator<void, void> {
-    const { context, stage } = this;
+    const { stage } = this;
     if (!stage) return;
     const here = (k: number) => holds(this.#shown, this.#focus(k));
-    yield* stage.prepare(turns.filter(here), (of, k) => sights(context, of, k));
+    yield* stage.prepare(turns.filter(here), (of, k) => this.#sights(of, k));
     const k = turns.find((k) => !here(k));
     if (k === undefined) return;
     if (!holds(this.#next, this.#focus(k))) {
@@ -104,22 +111,21 @@ export class Neighbourhood {
     if (stage.awaits(drawn)) return;
     judge();
     drawn.show(k);
-    stage.await(drawn, drawn.of(this.#focus(k)[0] ?? -1), sights(context, drawn, k));
+    stage.await(drawn, drawn.of(this.#focus(k)[0] ?? -1), this.#sights(drawn, k));
   }
 
   /** The nodes that a step is shown by. */
   #focus(k: number): readonly number[] {
-    const { selected } = this.context.store.now;
-    return selected === null ? this.context.steps.about(k) : [selected];
+    return this.pinned ? [this.context.shown()] : this.context.steps.about(k);
   }
 
   /** The neighbourhood of a step and of as many later ones as have room. */
   #around(step: number, most: number, way: 1 | -1): Around {
     const { rec, steps, store } = this.context;
-    const { selected, granularity } = store.now;
+    const { granularity } = store.now;
     const needed = this.#focus(step);
     const all = new Set(needed);
-    for (const k of selected === null ? steps.coming(step, way, granularity) : []) {
+    for (const k of this.pinned ? [] : steps.coming(step, way, granularity)) {
       if (all.size >= most / 2) break; // the others are their operands and takers
       for (const id of steps.about(k)) all.add(id);
     }

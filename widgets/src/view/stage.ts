@@ -9,6 +9,7 @@ const BESIDE = 12; // px around the window that are drawn too: halos reach out o
 const UNREADABLE = 0.45; // scale below which numbers are not drawn
 export const WHOLE = 0.77; // scale down to which a picture is drawn smaller to be seen as a whole, or a step with its numbers: of their 14 px these are 11
 const READABLE = 0.62; // and down to which it is where the nodes of a step have no room else
+export const BAR = 28; // px of the buttons at the top
 const LOW = 180; // px of a window in which a node and its numbers have no room at their own size
 const SAME = 0.001; // of two scales
 const [MAP_WIDTH, MAP_HEIGHT] = [132, 36];
@@ -56,6 +57,8 @@ export class Stage {
   smallest = WHOLE;
   /** px at the top that something else covers. */
   head = 0;
+  /** Whether buttons stand there that are about a node. */
+  barred = false;
   /** What is to be in sight in turn: decides how large a picture is drawn that has no room as a whole. */
   turns: () => Iterable<Sights> = () => [];
 
@@ -234,10 +237,18 @@ export class Stage {
   #within({ x, y, scale }: Window, picture = this.picture): Window {
     const [width, height] = [this.#width, this.#height];
     const [w, hh] = [picture.size.width * scale, picture.size.height * scale];
+    const top = this.head || BAR * this.least; // where nothing stands under a button
     const room = height - this.head;
+    // Of a whole picture that is as high as the window something may stand under the buttons, which are there for the pointer only.
+    const whole = w <= width && hh <= room && !this.barred;
     return {
       x: w <= width ? (width - w) / 2 : Math.min(0, Math.max(width - w, x)),
-      y: hh <= room ? this.head + (room - hh) / 2 : Math.min(this.head, Math.max(height - hh, y)),
+      y:
+        hh <= height - top
+          ? Math.max(top, this.head + (room - hh) / 2)
+          : whole
+            ? height - hh
+            : Math.min(top, Math.max(height - hh, y)),
       scale,
     };
   }
