@@ -99,7 +99,7 @@ def _rest() -> None:
     from importlib import import_module
 
     from tensorviz.engine import functional  # noqa: F401 - importing them makes their ops and functions known
-    from tensorviz.ops import assembly, choices, methods, polynomials, products, sets, statistics, ufuncs, windows, writing  # noqa: F401
+    from tensorviz.ops import assembly, choices, methods, polynomials, products, real_domain, sets, statistics, ufuncs, windows, writing  # noqa: F401
 
     for family in LATER:
         import_module(f"tensorviz.ops.{family}")

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from tensorviz.arguments import one_of, shown
+from tensorviz.engine.graph import NUMPY_1
 from tensorviz.engine.op import REDUCTIONS, expose
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError, NoRuleError, OptionError, ShapeError
 from tensorviz.ops import options
 from tensorviz.ops.axes import count, each, plain
 from tensorviz.ops.indexing import index_add
-from tensorviz.ops.operands import as_array, asked, of_dtype
+from tensorviz.ops.operands import as_array, asked, floating, of_dtype
 
 __all__: list[str] = []
 
@@ -66,7 +67,11 @@ _BETWEEN = {
     "normal_unbiased": (3 / 8, 3 / 8),
 }
 """Methods that run straight from element to element: what NumPy calls alpha and beta, which say how far the ends lie from the first and last (Hyndman, Fan, 1996)."""
-_METHODS = (*_BETWEEN, "lower", "higher", "midpoint", "nearest")
+_STEPS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
+"""Methods that take an element, or the mean of two where the quantile lies on the step between them (Hyndman, Fan, 1996, definitions 1 to 3)."""
+_ELEMENTS = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest")
+"""Methods whose result is an element."""
+_METHODS = (*_BETWEEN, *_STEPS, "lower", "higher", "midpoint", "nearest")
 
 
 def _flattened(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
@@ -80,6 +85,8 @@ def _flattened(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
 
 def _places(q: Any, n: Any, method: str) -> tuple[Any, Any, Any]:
     """Between which two of ``n`` sorted elements a quantile lies, and how far towards the second: a Tensor if ``q`` is one and that changes with it."""
+    if method in _STEPS:
+        return _steps(_values(q), n, method)
     alpha, beta = _BETWEEN.get(method, (1.0, 1.0))
     at = q * (n - 1) if alpha == beta == 1 else np.clip(n * q + (alpha + q * (1 - alpha - beta)) - 1, 0, n - 1)
     if method not in _BETWEEN:
@@ -97,6 +104,18 @@ def _places(q: Any, n: Any, method: str) -> tuple[Any, Any, Any]:
     return below.astype(np.intp), np.minimum(below + 1, np.maximum(n - 1, 0)).astype(np.intp), part
 
 
+def _steps(q: Any, n: Any, method: str) -> tuple[Any, Any, Any]:
+    """The same for the methods that take an element: where the quantile lies between two, the second, and on one of them what the method is named after."""
+    at = n * q - (1.5 if method == "closest_observation" else 1)
+    first = np.floor(at)
+    on = at == first
+    if method == "closest_observation":
+        on &= first % 2 == (not NUMPY_1)  # the even one of two: NumPy 1 counts from 0, NumPy 2 from 1, as the definition does
+    last = np.maximum(n - 1, 0)
+    below, above = (np.clip(place, 0, last).astype(np.intp) for place in (first, first + 1))
+    return below, above, np.where(on, 0.5 if method == "averaged_inverted_cdf" else 0.0, 1.0)
+
+
 def _between(low: Any, high: Any, part: Any) -> Any:
     """The point ``part`` of the way from ``low`` to ``high``; at the ends those themselves, so that an infinite neighbour does not turn them into NaN."""
     way = _values(part)
@@ -104,6 +123,32 @@ def _between(low: Any, high: Any, part: Any) -> Any:
     if isinstance(part, Tensor) and np.isfinite(_values(found)).all():
         return found
     return np.where(way == 0, low, np.where(way == 1, high, found))
+
+
+def _weighted_quantile(a: Any, q: Any, axis: Any, weights: Any, method: str, keepdims: bool, *, skip: bool) -> Any:
+    """The elements up to which the weights, in the order of the elements, make up the parts ``q``. Which they are is read off the values and the weights: NumPy says it of their ranks."""
+    if method != "inverted_cdf":
+        raise OptionError(f"{asked()}: weights go with method='inverted_cdf', got {method!r}")
+    a, weights = floating(as_array(a)), _values(weights)
+    rows, kept = _flattened(a, plain(axis))
+    if weights.shape != a.shape:
+        axes = each(plain(axis), a.ndim)
+        if axis is None or weights.shape != tuple([a.shape[i] for i in axes]):
+            raise ShapeError(f"{asked()}: weights of shape {weights.shape} fit neither a of shape {a.shape} nor its axes {axis}")
+        weights = np.broadcast_to(weights.reshape([a.shape[i] if i in axes else 1 for i in range(a.ndim)]), a.shape)
+    weights, values = _flattened(weights, plain(axis))[0], _values(rows)
+    order = np.argsort(values, axis=-1, kind="stable")
+    ranks = np.empty(order.shape)
+    np.put_along_axis(ranks, order, np.broadcast_to(np.arange(order.shape[-1], dtype=float), order.shape), -1)
+    spoilt = np.isnan(values)
+    missing = spoilt.all(axis=-1) if skip else spoilt.any(axis=-1)
+    ranks[spoilt & ~missing[..., None]] = np.nan  # NumPy passes over those, and would warn of rows without another
+    of: Any = np.nanquantile if skip else np.quantile
+    chosen = of(ranks, _values(q), axis=-1, method=method, weights=weights)
+    places = np.where(missing, -1, chosen).astype(np.intp)  # NaN come last
+    found = np.take_along_axis(np.take_along_axis(rows, order, -1), np.moveaxis(np.reshape(places, (-1, *rows.shape[:-1])), 0, -1), -1)
+    found = np.moveaxis(found, -1, 0)
+    return np.reshape(found, (*q.shape, *(kept if keepdims else rows.shape[:-1])))
 
 
 def _quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, *, skip: bool) -> Any:
@@ -144,9 +189,17 @@ def _quantile_functions(of: Callable[..., Any], scale: float, *, skip: bool) -> 
         *,
         weights: Any = None,
     ) -> Any:
-        if weights is not None:
-            raise DTypeError(f"{of.__name__} with weights= has no rule; sort the elements and interpolate the running sum of the weights")
-        return _quantile_of(a, _asked_for(q) / scale, axis, out, method, keepdims, skip=skip)
+        at = _asked_for(q) / scale
+        if weights is None:
+            found = _quantile_of(a, at, axis, out, method, keepdims, skip=skip)
+        else:
+            if getattr(weights, "requires_grad", False):
+                raise NoRuleError(f"{asked()}: a quantile changes in steps with its weights, which would get no gradient; give weights.numpy()")
+            return _weighted_quantile(a, np.asarray(_values(q)) / scale, axis, weights, method, keepdims, skip=skip)
+        if (isinstance(q, (bool, int, float)) and not isinstance(q, np.float64)) or method in _ELEMENTS:
+            return found
+        # an array or a list of quantiles is as wide as it is, and a number of Python's as narrow as the elements
+        return of_dtype(found, np.result_type(found.dtype, q.dtype if getattr(q, "dtype", np.dtype(int)).kind == "f" else float))
 
     expose(numpy=[of])(_quantile)
 

@@ -320,6 +320,68 @@ def test_numbers_are_convolved_as_vectors_of_one_element():
     assert gradient(y, x) == [[5, 5]]
 
 
+QUANTILES = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
+
+
+@pytest.mark.parametrize("method", QUANTILES)
+def test_a_quantile_in_steps_is_numpys_on_the_steps_and_between(method):
+    a = np.array([[3.0, 1.0, 8.0, 5.0], [2.0, 9.0, 4.0, 7.0]])
+    for q in (0.0, 0.125, 0.25, 0.375, 0.3, 0.5, 1.0, [0.25, 0.75]):
+        for axis in (None, 0, 1):
+            found, want = np.quantile(leaf(a), q, axis=axis, method=method), np.quantile(a, q, axis=axis, method=method)
+            assert found.tolist() == want.tolist()
+    assert tv.gradcheck(lambda x: np.quantile(x, [0.3, 0.8], axis=1, method=method), a)
+
+
+def test_what_weights_make_of_a_quantile_is_an_element():
+    a, w = np.array([[3.0, 1.0, 8.0, 5.0], [2.0, 9.0, 4.0, 7.0]]), np.array([1.0, 2.0, 0.5, 3.0])
+    if np.__version__ < "2":
+        return  # whose quantiles have no weights
+    for options in ({"axis": 1}, {"axis": -1, "keepdims": True}, {"axis": 0, "weights": w[:2]}, {"weights": np.stack([w, w])}):
+        options = {"weights": w, "method": "inverted_cdf"} | options
+        for of, q in ((np.quantile, 0.4), (np.percentile, [10, 90]), (np.quantile, np.array([[0.2], [0.6]]))):
+            assert of(leaf(a), q, **options).tolist() == of(a, q, **options).tolist()
+    x = leaf([5.0, 1.0, 3.0])
+    np.quantile(x, 0.5, weights=[1, 1, 3], method="inverted_cdf").backward()
+    assert x.grad.tolist() == [0, 0, 1]
+    spoilt = np.nanquantile(leaf([[np.nan, np.nan], [1.0, np.nan]]), 0.5, axis=1, weights=[1, 2], method="inverted_cdf")
+    np.testing.assert_array_equal(spoilt.numpy(), [NAN, 1])
+    with pytest.raises(OptionError, match="method='inverted_cdf'"):
+        np.quantile(x, 0.5, weights=[1, 1, 3])
+    with pytest.raises(NoRuleError, match="changes in steps with its weights"):
+        np.quantile(x, 0.5, weights=leaf([1.0, 1.0, 3.0]), method="inverted_cdf")
+    with pytest.raises(ShapeError, match=r"weights of shape \(2,\)"):
+        np.quantile(x, 0.5, weights=[1, 2], method="inverted_cdf")
+
+
+def test_a_list_of_quantiles_is_as_wide_as_numpys():
+    f = np.float32([1.0, 2.0, 4.0])
+    for q in ([0.3], np.array(0.3), np.float64(0.3), np.float32(0.3), np.float32([0.3])):
+        for method in ("linear", "lower", "averaged_inverted_cdf"):
+            kind = np.quantile(f, q, method=method).dtype
+            if np.__version__ >= "2" or isinstance(q, list):
+                assert np.quantile(leaf(f), q, method=method).dtype == kind
+    assert np.percentile(leaf(f), 30).dtype == np.float32
+    x = leaf(f)
+    np.percentile(x, [25, 50]).sum().backward()
+    assert x.grad.dtype == np.float32
+
+
+def test_what_would_be_complex_is_computed_where_it_is_real():
+    x = leaf([0.25, 1.0])
+    for name in ("sqrt", "log", "log2", "log10", "arccos", "arcsin"):
+        assert getattr(np.emath, name)(x).tolist() == getattr(np, name)(x).tolist()
+    assert np.emath.logn(2, x).tolist() == [-2, 0]
+    assert np.emath.arctanh(x[0]).item() == np.arctanh(0.25)
+    assert np.emath.power(x, 2).tolist() == [0.0625, 1]
+    assert np.emath.power(tv.tensor([2, 4]), -2).tolist() == [0.25, 0.0625]
+    np.emath.sqrt(x).sum().backward()
+    assert x.grad.tolist() == [1, 0.5]
+    for call in (lambda: np.emath.sqrt(-x), lambda: np.emath.arcsin(x * 9), lambda: np.emath.power(-x, 0.5), lambda: np.emath.logn(2, -x)):
+        with pytest.raises(DTypeError, match=r"is complex, and a Tensor holds real ones"):
+            call()
+
+
 def test_at_a_place_itself_an_infinite_neighbour_is_not_heard():
     x = leaf([0.0, 0.5, 1.0])
     assert np.interp(x, [0.0, 1.0, 2.0], [3.0, 4.0, INF]).tolist() == [3, 3.5, 4]
@@ -364,7 +426,7 @@ def test_what_has_no_rule_says_so_and_what_to_do(call, says):
         (lambda x: np.interp(x, [0.0, 1.0], [1.0, 2.0], period=1.0), DTypeError, r"period="),
         (lambda x: np.interp(x, [0.0, 1.0], [1.0]), ShapeError, r"places and heights of one length"),
         (lambda x: np.quantile(x, 1.5), OptionError, r"between 0 and 1"),
-        (lambda x: np.quantile(x, 0.5, method="inverted_cdf"), OptionError, r"quantile: method must be one of 'linear'"),
+        (lambda x: np.quantile(x, 0.5, method="cubic"), OptionError, r"quantile: method must be one of 'linear'"),
         (lambda x: np.median(x[:0]), ShapeError, r"no elements"),
         (lambda x: np.average(x, weights=[1.0]), ShapeError, r"weights of shape \(1,\)"),
         (lambda x: np.choose([0, 5, 0], [x, x]), IndexingError, r"2 choices"),

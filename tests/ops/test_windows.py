@@ -85,5 +85,6 @@ def test_what_is_filled_with_a_tensor_can_be_written_to():
     for made in (np.full_like(np.zeros(3), 1.0), np.full_like(leaf(np.zeros(3)), x), np.full(3, x, like=x)):
         made[0] = 5
         assert made[1:].tolist() in ([1, 1], [2, 2])
-    with pytest.raises(OverflowError):
-        np.full_like(tv.tensor(np.int8([1])), 2**40)
+    if np.__version__ >= "2":  # NumPy 1 takes the last bits of such a number
+        with pytest.raises(OverflowError):
+            np.full_like(tv.tensor(np.int8([1])), 2**40)

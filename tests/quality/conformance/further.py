@@ -27,6 +27,10 @@ _of(
     b=normal(2),
 )
 
+for method in ("inverted_cdf", "averaged_inverted_cdf", "closest_observation"):
+    _of("np.quantile", f"np.quantile(a, [0.3, 0.6], axis=1, method='{method}')", a=apart(3, 4))
+_of("np.emath.sqrt", "np.emath.sqrt(a)", "np.emath.power(a, b)", "np.emath.logn(2, a)", a=positive(3), b=positive(3))
+
 # ---- methods of ufuncs -------------------------------------------------------------------------------------------
 
 PLACES = whole(0, 2, 0, 1, 0)
