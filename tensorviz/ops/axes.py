@@ -74,6 +74,8 @@ _FLOAT16_ENDS = 65504
 
 def divided(g: Any, n: Any) -> Any:
     """``g / n`` in g's dtype, for one count or an array of them. A count beyond the end of float16 would be infinite there, and the quotient 0."""
+    if type(n) is int and n <= _FLOAT16_ENDS:  # as nearly always; to ask for more than that takes longer than the quotient
+        return g / n
     if g.dtype == np.float16 and (np.ndim(n) or n > _FLOAT16_ENDS):
         return (g.astype(np.float32) / n).astype(np.float16)
     return g / n.astype(g.dtype) if np.ndim(n) else g / n
