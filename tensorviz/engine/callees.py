@@ -57,7 +57,7 @@ def _written(key: Identity, lasti: int) -> tuple[tuple[str, ...], bool]:
 
 
 JOIN = "put lists of Tensors together with tv.stack or tv.concatenate"
-_OF_LISTS = (np.concatenate, np.inner, np.where, np.dot, np.vdot)
+_OF_LISTS = (np.concatenate, np.inner, np.where, np.dot, np.vdot, np.bincount)
 """Functions of NumPy's in C, which do not ask what stands in a list in a list."""
 _OF_ARRAYS = frozenset(["dot", "put", "choose", "fill"])
 _DRAWS = frozenset(["normal", "uniform", "exponential", "gamma", "beta", "laplace", "lognormal", "multivariate_normal", "choice", "permutation"])

@@ -52,6 +52,7 @@ exp = np.exp
         (lambda x: np.maximum.reduce([x, x]), r"np\.maximum\.reduce of a list"),
         (lambda x: np.concatenate([[x[0]], ARRAY]), r"np\.concatenate of a list"),
         (lambda x: np.where(ARRAY > 3, [x[0], x[1]], 0.0), r"np\.where of a list"),
+        (lambda x: np.bincount([0, 1], [x[0], 2.0]), r"np\.bincount of a list"),
         (lambda x: ARRAY * [x[0], 2.0], r"an operator on an array and a list"),
         (lambda x: [x[0], 2.0] < ARRAY, r"an operator on an array and a list"),
         (lambda x: ARRAY.dot(x), r"the method dot of an array.*np\.dot\(array, x\) or array @ x"),
