@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Op, frame
+from tensorviz.ops.origin import unit
 from tensorviz.ops.samples import off_zero, pairs
 
 __all__ = ["cbrt", "exp", "exp2", "expm1", "hypot", "log", "log1p", "log2", "log10", "logaddexp", "sqrt"]
@@ -114,14 +115,9 @@ class _Hypot(Op):
     name, label, word = "hypot", "hypot", "scales"
     slots, broadcasts, forward = ("a", "b"), True, np.hypot
     ufuncs, methods = (np.hypot,), ("hypot",)
-    vjps = (lambda g, a, out: g * (a / _nonzero(out)), lambda g, b, out: g * (b / _nonzero(out)))
+    vjps = (lambda g, a, out: g * unit(a, out), lambda g, b, out: g * unit(b, out))
     formulas = ("g * a / out", "g * b / out")
     examples = staticmethod(lambda rng: pairs(off_zero, off_zero, rng))
-
-
-def _nonzero(out: Any) -> Any:
-    """``out`` with 1 in place of 0, where the numerator is 0 as well."""
-    return np.where(out == 0, 1, out)
 
 
 def _logaddexp(a: Any, b: Any) -> Any:

@@ -11,6 +11,7 @@ from tensorviz.engine.op import REGISTRY, Op, expose
 from tensorviz.errors import DTypeError, ShapeError
 from tensorviz.ops.axes import Axis, divided, over, restored
 from tensorviz.ops.operands import as_array, floating
+from tensorviz.ops.origin import unit
 from tensorviz.ops.reduction import CALLS
 from tensorviz.ops.samples import Examples, distinct
 
@@ -38,11 +39,10 @@ def _norm_rule(g: Any, a: Any, out: Any, axis: Axis, ord: float, keepdims: bool)
         chosen = np.abs(a) == out
         ties = np.sum(chosen, axis=axis, keepdims=True)
         return np.where(chosen, divided(g, np.where(ties == 0, 1, ties)) * np.sign(a), 0)
-    # Every norm has a kink at the origin; 0 is taken there, as for |a|. Dividing by 1 only keeps 0 / 0 from happening.
-    unit = a / np.where(out == 0, 1, out)
+    # Every norm has a kink at the origin; 0 is taken there, as for |a|.
     if ord == 2:
-        return g * unit
-    size = np.abs(unit)
+        return g * unit(a, out)
+    size = np.abs(a / np.where(out == 0, 1, out))
     return g * (np.sign(a) * np.where(size == 0, 0, np.where(size == 0, 1, size) ** (ord - 1)))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Op, frame
+from tensorviz.ops.origin import unit
 from tensorviz.ops.samples import off_zero, pairs
 
 __all__ = ["arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cos", "cosh", "sin", "sinh", "tan", "tanh"]
@@ -80,8 +81,7 @@ class _Arctan(Op):
 def _inverse_point(a: Any, b: Any) -> Any:
     """``a / (a² + b²)``, without squares that overflow or vanish; 0 at the origin."""
     radius = np.hypot(a, b)
-    radius = np.where(radius == 0, 1, radius)
-    return a / radius / radius
+    return unit(a, radius) / np.where(radius == 0, 1, radius)
 
 
 class _Arctan2(Op):

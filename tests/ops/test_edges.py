@@ -107,6 +107,26 @@ def test_the_angle_of_the_origin_has_the_gradient_zero_and_tiny_points_have_thei
     np.testing.assert_allclose(huge, [4 / 25 * 1e-200, -3 / 25 * 1e-200])
 
 
+@pytest.mark.parametrize(
+    "f",
+    [tv.norm, lambda x: tv.norm(x) ** 2, lambda x: np.hypot(x[0], x[1]), lambda x: np.arctan2(x[0], x[1])],
+    ids=["norm", "norm_squared", "hypot", "arctan2"],
+)
+def test_a_second_derivative_at_a_kink_at_the_origin_is_none(f):
+    with np.errstate(all="ignore"):
+        assert not np.any(np.isfinite(tv.hessian(f)(np.zeros(2))))
+    assert np.all(np.isfinite(tv.hessian(f)(np.array([0.0, 2.0]))))
+
+
+def test_a_row_of_zeros_takes_no_second_derivative_from_the_other_rows():
+    rows = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 2.0]])
+    with np.errstate(all="ignore"):
+        second = tv.hessian(lambda x: tv.norm(x, axis=1).sum())(rows)
+    np.testing.assert_allclose(second[1, :, 1], [[0.128, -0.096], [-0.096, 0.072]], atol=1e-15)
+    assert second[2, :, 2].tolist() == [[0.5, 0], [0, 0]]
+    assert not np.any(np.isfinite(second[0, :, 0]))
+
+
 def test_a_length_at_the_origin_has_the_gradient_zero_as_every_norm():
     assert gradients(np.hypot, 0.0, 0.0) == [0, 0]
     assert gradients(np.linalg.norm, [0.0, 0.0]) == [[0, 0]]
