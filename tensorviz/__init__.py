@@ -34,6 +34,7 @@ from tensorviz.ops import *  # noqa: F403 - the op families list their public na
 if TYPE_CHECKING:
     from tensorviz import nn, optim, primitives, trace
     from tensorviz.checks import CheckReport, break_on, error_curve, gradcheck
+    from tensorviz.checks.history import History, history
     from tensorviz.checks.runs import compare
     from tensorviz.display import set_display
     from tensorviz.engine.functional import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
@@ -65,6 +66,7 @@ _LATER = {
     "Breakpoint": "tensorviz.errors",
     "CheckReport": "tensorviz.checks",
     "Finding": "tensorviz.findings",
+    "History": "tensorviz.checks.history",
     "Share": "tensorviz.trace",
     "Source": "tensorviz.trace",
     "Step": "tensorviz.trace",
@@ -78,6 +80,7 @@ _LATER = {
     "error_curve": "tensorviz.checks",
     "exercise": "tensorviz.teaching.exercise",
     "gradcheck": "tensorviz.checks",
+    "history": "tensorviz.checks.history",
     "load": "tensorviz.wire",
     "lower": "tensorviz.lowering",
     "self_test": "tensorviz.teaching.self_test",
@@ -93,6 +96,7 @@ __all__ = [
     "Breakpoint",
     "CheckReport",
     "Finding",
+    "History",
     "Share",
     "Source",
     "Step",
@@ -111,6 +115,7 @@ __all__ = [
     "grad",
     "gradcheck",
     "hessian",
+    "history",
     "hvp",
     "is_grad_enabled",
     "jacobian",

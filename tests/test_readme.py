@@ -62,7 +62,7 @@ def test_every_call_that_the_text_names_exists():
     assert len(named) > 15
     assert [f"{owner}.{name}" for owner, name in sorted(named) if not hasattr(tv if owner == "tv" else tv.Trace, name)] == []
     drawn = re.findall(r"\bplots\.(\w+)", README)
-    assert len(drawn) == 3
+    assert len(drawn) == 4
     assert [name for name in drawn if not hasattr(plots, name)] == []
 
 

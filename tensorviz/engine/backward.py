@@ -88,17 +88,22 @@ def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record:
         for root in roots:
             if root.own is not None:
                 root.own.trace = None  # an older pass is not the latest any more
+        if thread.histories:
+            names = record_module().names_in(frame or user_frame(2), leaves)
+            for history in thread.histories:
+                history.see(nodes, leaves, totals, names, None)
         return None
     if missed:
         ops, pulled = _as_reached(nodes, ops, pulled)
     if nodes[0] is roots[0] or (len(nodes) > 1 and any(map(is_, nodes, roots))):
         nodes, ops, writes = _without_roots(roots, nodes, ops, writes)
     to = record_module()
-    trace: Trace = to.Trace(
-        partial(to.built, nodes, seeds, ops, pulled, writes, to.names_in(frame or user_frame(2), leaves), *to.moment(ops, thread))
-    )
+    names = to.names_in(frame or user_frame(2), leaves)
+    trace: Trace = to.Trace(partial(to.built, nodes, seeds, ops, pulled, writes, names, *to.moment(ops, thread)))
     for root in roots:
         (root.own or root._more()).trace = trace
+    for history in thread.histories:
+        history.see(nodes, leaves, totals, names, trace)
     return trace
 
 

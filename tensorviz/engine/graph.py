@@ -21,11 +21,13 @@ from tensorviz.errors import DTypeError
 class Thread:
     """What is kept for each thread. A pass asks for all of it at once, since a look at what is kept apart per thread costs as much as ten at a slot."""
 
-    __slots__ = ("arrays", "exits", "rule", "watchers")
+    __slots__ = ("arrays", "exits", "histories", "rule", "watchers")
 
     def __init__(self) -> None:
         self.watchers: tuple[Any, ...] = ()
         """Who looks at every rule of a live backward pass of this thread; see :func:`tensorviz.engine.sweep.sweep`."""
+        self.histories: tuple[Any, ...] = ()
+        """Who takes note of every backward pass of this thread that comes to its end."""
         self.rule: tuple[Node, Callable[[Any], bool]] | None = None
         """Whose rule, a user's own, runs on Tensors now, for a higher derivative; and whether that depends on a Tensor."""
         self.arrays: deque[tuple[int, Callable[[], Node | None]]] = deque(maxlen=4096)

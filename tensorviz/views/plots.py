@@ -28,6 +28,9 @@ from tensorviz.views.scale import scale_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MOST_LINES = 6
+"""Leaves that have a line each in a plot of many passes."""
+_DASHES: tuple[Any, ...] = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (8, 3)))
 MOST_NAMES = 40
 """Nodes that are named under an axis; of more, every second or third is."""
 DECADES = 6
@@ -132,6 +135,73 @@ def gradient_norms(trace: Trace, ax: Axes | None = None, *, palette: str = "ligh
     ax.set_ylabel("norm of the gradient, ‖∂‖")
     ax.set_xlabel("nodes in the order in which their gradients are complete")
     _legend(ax, tokens)
+    return ax
+
+
+def training(history: Any, ax: Axes | None = None, *, palette: str = "light") -> Axes:
+    """The value and the norms of the gradients over the passes of a ``tv.history()``, both on log scales where they are positive.
+
+    Up to six leaves have a line each; of more the range of all is filled, with the lines of the largest and of the smallest at the end. The first
+    pass with a NaN or an infinity is marked.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no history, one without passes, and a palette that does not exist.
+    MissingExtraError
+        Without matplotlib.
+
+    """
+    tokens = tokens_of(palette, "training")
+    if not all(hasattr(history, name) for name in ("rows", "values", "names", "bad")):
+        raise DTypeError(f"training: history must be what tv.history() gives, got {shown(history)}")
+    if not history.rows:
+        raise OptionError("training: no pass was made in the block of this history")
+    ax = _axes("training", ax, tokens, (8.0, 4.2))
+    x = np.array([row.number for row in history.rows])
+    norms = {name: np.where(np.isfinite(history[name]) & (history[name] > 0), history[name], np.nan) for name in history.names}
+    if norms:
+        ax.set_yscale("log")
+    lines = list(norms.items())
+    if len(lines) > MOST_LINES:
+        every = np.array([line for _, line in lines])
+        full = ~np.isnan(every).all(axis=0)
+        low, high = (np.full(len(x), np.nan) for _ in range(2))
+        low[full], high[full] = np.nanmin(every[:, full], axis=0), np.nanmax(every[:, full], axis=0)
+        ax.fill_between(x, low, high, color=tokens["gline"], alpha=0.15, linewidth=0, label=f"‖∂‖ of all {len(lines)} leaves")
+        last = int(np.flatnonzero(full)[-1]) if full.any() else 0
+        ordered = sorted((pair for pair in lines if not np.isnan(pair[1][last])), key=lambda pair: pair[1][last])
+        lines = [ordered[-1], ordered[0]] if len(ordered) > 1 else ordered
+    for (name, line), dashes in zip(lines, itertools.cycle(_DASHES)):
+        ax.plot(x, line, color=tokens["gline"], linestyle=dashes, linewidth=1.4, marker="o" if len(x) == 1 else "", label=f"‖∂{text.cut(name, 30)}‖")
+    right = ax.twinx()
+    right.tick_params(colors=tokens["val"], which="both")
+    for spine in right.spines.values():
+        spine.set_visible(False)
+    values = np.where(np.isfinite(history.values), history.values, np.nan)
+    if (values[~np.isnan(values)] > 0).all() and not np.isnan(values).all():
+        right.set_yscale("log")
+    right.plot(x, values, color=tokens["val"], linewidth=2.2, marker="o" if len(x) == 1 else "", label="value")
+    right.set_ylabel("value of the root", color=tokens["val"])
+    if history.bad is not None:
+        ax.axvline(history.bad, color=tokens["err"], linewidth=1.2)
+        near_end = history.bad - x[0] > (x[-1] - x[0]) / 2
+        ax.annotate(
+            f"pass {history.bad}: NaN or infinity",
+            (history.bad, 1),
+            (-6 if near_end else 6, -12),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            ha="right" if near_end else "left",
+            color=tokens["err"],
+            bbox={"facecolor": tokens["bg"], "edgecolor": "none", "alpha": 0.85, "pad": 1.0},
+        )
+    room = max(0.5, 0.02 * (x[-1] - x[0]))
+    ax.set_xlim(x[0] - room, x[-1] + room)
+    ax.set_xlabel("pass")
+    ax.set_ylabel("norm of the gradient, ‖∂‖")
+    handles = [*ax.get_legend_handles_labels()[0], *right.get_legend_handles_labels()[0]]
+    right.legend(handles=handles, frameon=False, fontsize=9, labelcolor=tokens["ink2"], loc="best")
     return ax
 
 
