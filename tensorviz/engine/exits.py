@@ -144,6 +144,7 @@ _ADVICE = {
     "AxisConcatenator.__getitem__": "write np.concatenate for np.r_ and np.column_stack for np.c_",
     "vectorize.__call__": "write the function in NumPy calls, which work on whole arrays, in place of np.vectorize",
     "ndenumerate.__init__": "loop over np.ndindex(x.shape), or over enumerate(x.flat)",
+    "select": "give the default as the last choice, as in np.select([c, np.full_like(c, True)], [a, x]), or write np.where(c, a, x)",
     "as_strided": "cut windows with np.lib.stride_tricks.sliding_window_view, and other parts with slices and indices",
     "full": "write np.full_like(x, ...) with x a Tensor, or np.broadcast_to",
 }

@@ -74,9 +74,14 @@ def _power(a: Any, b: Any) -> Any:
     return a**b if isinstance(a, (np.ndarray, np.generic)) or isinstance(b, (np.ndarray, np.generic)) else np.power(a, b)
 
 
+_TRUTH = np.dtype(bool)
+
+
 def _power_base(g: Any, a: Any, b: Any) -> Any:
     if (type(b) is int or type(b) is float) and b:
         return g * (a + a if b == 2 else b * a ** (b - 1))  # a + a is 2 * a, without a number to convert
+    if getattr(b, "dtype", None) == _TRUTH:
+        b = b.astype(a.dtype)  # less 1, truth values would be an int64, and make float64 of float32
     zero = b == 0
     if zero is False or not np.any(zero):
         return g * (b * a ** (b - 1))

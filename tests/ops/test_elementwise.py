@@ -275,3 +275,14 @@ def test_numpy_functions_that_only_look_give_plain_answers():
     assert np.array_equal(x, x.numpy())
     assert np.count_nonzero(x) == 3
     assert np.result_type(x, np.float32) == np.float64
+
+
+@pytest.mark.parametrize("n", [3, 5000])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_a_power_of_a_truth_value_keeps_a_narrow_gradient_narrow(dtype, n):
+    for mask in (np.arange(n) % 2 == 0, np.ones(n, bool)):
+        for exponent in (mask, tv.tensor(mask)):
+            x = tv.tensor(np.full(n, 3), dtype=dtype, requires_grad=True)
+            (x**exponent).backward(np.ones(n))
+            assert x.grad.dtype == dtype
+            assert x.grad.tolist() == mask.tolist()
