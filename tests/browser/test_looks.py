@@ -141,6 +141,27 @@ def test_buttons_stand_over_no_numbers_that_cannot_be_moved_from_under_them(show
     assert top >= buttons
 
 
+def test_the_buttons_of_a_pinned_node_stand_over_nothing_of_a_picture_that_fills_its_window(show):
+    stepper = show(scenes.large(), width=1280, step=5)
+    stepper.page.set_viewport_size({"width": 1280, "height": 720})
+    stepper.page.emulate_media(reduced_motion="reduce")  # it is where it comes to rest at once
+    scenes.node("W")(stepper)
+    chips = stepper.get_by_role("group", name="Groups and node").get_by_role("button")
+    words = stepper.get_by_label("Computation graph").get_by_text("(64, 48)", exact=True)
+    assert words.bounding_box()["y"] >= max(chip.bounding_box()["y"] + chip.bounding_box()["height"] for chip in chips.all()) - 2
+
+
+def test_the_legend_shows_what_a_backward_wire_looks_like_and_what_its_width_says(show):
+    legend = show(gallery.broadcast()).get_by_role("group", name="Legend")
+    said = legend.get_by_text("gradient, backward")
+    wire = said.locator("i").evaluate(
+        "e => [getComputedStyle(e).borderTopStyle, getComputedStyle(e).borderTopColor, getComputedStyle(e.parentElement).color]"
+    )
+    assert wire[0] == "dashed"
+    assert wire[1] != wire[2]  # that of the gradient
+    expect(legend).to_contain_text("width ‖∂‖ 2.449")
+
+
 def test_the_scopes_of_a_network_stand_in_a_row_without_the_numbers_that_they_use(show):
     stepper = show(scenes.network(), step=100)
     whole = stepper.get_by_label("Computation graph")

@@ -48,7 +48,7 @@ export function legend({ rec, steps, store }: Context): Child[] {
       h(
         "span",
         { title: "How wide backward wires are" },
-        `‖∂‖ ${number(steps.norms[0])} `,
+        `width ‖∂‖ ${number(steps.norms[0])} `,
         s(
           "svg",
           { width: 44, height: 12, "aria-hidden": "true" },
@@ -56,6 +56,6 @@ export function legend({ rec, steps, store }: Context): Child[] {
         ),
         ` ${number(steps.norms[1])} log`,
       ),
-    h("span", {}, "dashed backward"),
+    h("span", {}, h("i", { class: "tv-dashes tv-g" }), " gradient, backward"),
   ];
 }

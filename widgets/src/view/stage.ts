@@ -10,6 +10,7 @@ const UNREADABLE = 0.45; // scale below which numbers are not drawn
 export const WHOLE = 0.77; // scale down to which a picture is drawn smaller to be seen as a whole, or a step with its numbers: of their 14 px these are 11
 const READABLE = 0.62; // and down to which it is where the nodes of a step have no room else
 export const BAR = 28; // px of the buttons at the top
+const EDGE = 10; // px of a picture at the top in which nothing is drawn
 const LOW = 180; // px of a window in which a node and its numbers have no room at their own size
 const SAME = 0.001; // of two scales
 const [MAP_WIDTH, MAP_HEIGHT] = [132, 36];
@@ -248,7 +249,7 @@ export class Stage {
           ? Math.max(top, this.head + (room - hh) / 2)
           : whole
             ? height - hh
-            : Math.min(top, Math.max(height - hh, y)),
+            : Math.min(top, Math.max(hh <= room && this.barred ? top - EDGE : height - hh, y)),
       scale,
     };
   }
