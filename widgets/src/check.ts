@@ -88,6 +88,16 @@ export class Check {
       this.worst.set(row.node, row.verdict);
   }
 
+  /** Whether the kernel's check has not come to every node, or not yet. */
+  get partial(): boolean {
+    return !["none", "done"].includes(this.progress?.state ?? "none");
+  }
+
+  /** All well, something wrong, undecided, or not all there; empty where nothing was checked. */
+  get sign(): string {
+    return this.kind && (BAD.has(this.kind) ? "✕" : this.partial ? "…" : this.kind === "ok" ? "✓" : "?");
+  }
+
   /** As the report has it: of the nodes whose own rule or sum is wrong, the one nearest the root. */
   #culprit(): number {
     return this.wrong.reduce((found, r) => (r.scope === "global" ? found : Math.max(found, r.node)), -1);

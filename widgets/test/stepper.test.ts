@@ -292,6 +292,17 @@ describe("the check beside the pass", () => {
     drawn();
     expect(button?.getAttribute("aria-label")).toBe("Cancel the check");
     expect([bar?.hidden, bar?.value, group()?.textContent]).toEqual([false, 0.25, "1 / 4"]);
+    expect(button?.title).toBe("1 of 4 nodes are checked. Click to stop; what was found stays");
+    view.hear({ state: "cancelled", done: 1, total: 4, kind: "ok", blame: -1 });
+    drawn();
+    expect([bar?.hidden, group()?.textContent]).toEqual([true, "… Check"]); // no tick for what was not looked at
+    expect(button?.title).toBe("1 of 4 nodes are checked. Compare every gradient with finite differences");
+    view.hear({ state: "done", done: 4, total: 4, kind: "ok", blame: -1 });
+    drawn();
+    expect([group()?.textContent, button?.title]).toEqual([
+      "✓ Check",
+      "Compare every gradient with finite differences",
+    ]);
     view.hear(null);
     drawn();
     expect([button?.hidden, bar?.hidden]).toEqual([true, true]);

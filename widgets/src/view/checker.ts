@@ -1,7 +1,7 @@
 /** The check beside the pass: begin it, see how far it is, stop it, and go to the node that it blames. */
 import { attribute, h } from "../dom";
 import { count } from "../format";
-import { BAD, checkOf } from "../check";
+import { checkOf } from "../check";
 import { shortTitle } from "../step";
 import { make } from "../virtual";
 import type { Context, Pane } from "./context";
@@ -33,13 +33,13 @@ export function checker(context: Context): Pane {
       shown = check.version;
       const { progress } = check;
       const running = progress?.state === "running";
-      const sign = check.kind === "" ? "" : check.kind === "ok" ? "✓ " : BAD.has(check.kind) ? "✕ " : "? ";
+      const sign = check.sign && `${check.sign} `;
       const [done, total] = [progress?.done ?? 0, Math.max(1, progress?.total ?? 1)];
       act.hidden = progress === null;
       attribute(act, "aria-label", running ? "Cancel the check" : "Check the gradients");
-      act.title = running
-        ? `${count(done)} of ${count(total)} nodes are checked. Click to stop; what was found stays`
-        : "Compare every gradient with finite differences";
+      act.title =
+        (check.partial ? `${count(done)} of ${count(total)} nodes are checked. ` : "") +
+        (running ? "Click to stop; what was found stays" : "Compare every gradient with finite differences");
       said.textContent = running ? `${count(done)} / ${count(total)}` : `${sign}Check`;
       stop.toggleAttribute("hidden", !running);
       bar.hidden = !running;

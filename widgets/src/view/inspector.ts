@@ -18,7 +18,7 @@ import { pullRules, shareRule } from "./rule";
 import { savedCount, savedPane } from "./saved";
 import { listing, place, sourceNode } from "./source";
 import { unbroadcast } from "./unbroadcast";
-import { born, checkPane, chip, sign } from "./verdict";
+import { born, checkPane, chip } from "./verdict";
 
 const TABS = ["Node", "Shares", "Saved values", "Check", "Source", "Findings"] as const;
 const [MOST_LINES, AHEAD] = [26, 12]; // of the source, and of these before the current one
@@ -135,7 +135,7 @@ export function inspector(context: Context): Pane {
         Node: "",
         Shares: `${steps.total(id, step)?.shares ?? 0}/${total}`,
         "Saved values": String(savedCount(context)),
-        Check: sign(rec),
+        Check: checkOf(rec).sign,
         Source: "",
         Findings: String(rec.header.view.findings.length),
       };

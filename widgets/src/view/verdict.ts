@@ -97,12 +97,6 @@ export function chip({ rec, steps, store }: Context, id: number): Virtual | null
   return make("wait", "ask", `${count(ok.length)} of ${count(rows.length)} agree · ${count(open)} cannot be judged`);
 }
 
-/** A sign for the tab: all well, something wrong, or undecided. */
-export function sign(rec: Recording): string {
-  const { kind } = checkOf(rec);
-  return kind === "" ? "" : kind === "ok" ? "✓" : BAD.has(kind) ? "✕" : "?";
-}
-
 function rowsTable(label: string, rows: Row[]): Virtual {
   const head = ["at", "analytic", "numeric", "error", "verdict"];
   const line = (r: Row) =>
