@@ -59,20 +59,25 @@ def some(arrays: Sequence[Array]) -> npt.NDArray[np.bool_]:
     return _each(arrays, bool, lambda entries, starts: np.logical_or.reduceat(entries != 0, starts), lambda a: bool(np.any(a)))
 
 
-def norms(arrays: Sequence[Array]) -> npt.NDArray[np.float64]:
-    """The 2-norm of each in float64; NaN where an entry is not finite.
+_PLAIN = (1e-150, 1e150)
+"""Norms in between are the root of a sum of squares, none of which that matters has left the range of numbers."""
 
-    >>> norms([np.array([3.0, 4.0]), np.array(-2, np.float32), np.array([np.inf])])
-    array([ 5.,  2., nan])
+
+def norms(arrays: Sequence[Array]) -> npt.NDArray[np.float64]:
+    """The 2-norm of each in float64, also at the ends of its range; NaN where an entry is not finite.
+
+    >>> norms([np.array([3.0, 4.0]), np.array(-2, np.float32), np.array([np.inf]), np.array([3e-170, 4e-170])])
+    array([5.e+000, 2.e+000,     nan, 5.e-170])
     """
 
     def many(entries: Array, starts: Array) -> Array:
-        squares = np.sqrt(np.add.reduceat(entries * entries, starts))
-        return np.where(np.logical_and.reduceat(np.isfinite(entries), starts), squares, np.nan)
-
-    def one(a: Array) -> float:
-        flat = a.astype(float).ravel()
-        return float(np.linalg.norm(flat)) if np.isfinite(flat).all() else np.nan
+        found = np.sqrt(np.add.reduceat(entries * entries, starts))
+        if not (np.minimum.reduce(found) > _PLAIN[0] and np.maximum.reduce(found) < _PLAIN[1]):
+            tops = np.maximum.reduceat(np.abs(entries), starts)
+            scaled = entries / np.repeat(tops, np.diff(starts, append=len(entries)))
+            scaled = tops * np.sqrt(np.add.reduceat(scaled * scaled, starts))
+            found = np.where((found > _PLAIN[0]) & (found < _PLAIN[1]) | (tops == 0), found, scaled)
+        return np.where(np.logical_and.reduceat(np.isfinite(entries), starts), found, np.nan)
 
     with np.errstate(all="ignore"):
-        return _each(arrays, float, many, one)
+        return _each(arrays, float, many, lambda a: many(a.astype(float).ravel(), np.zeros(1, int))[0] if a.size else 0.0)

@@ -30,6 +30,8 @@ ROWS = 4
 """Rows from which on a single unit that is off for all of them may be told."""
 STEPS = 6
 """Over how many ops at least: one op that scales is meant, a fall over many is not."""
+NOTHING = float(np.finfo(np.float32).smallest_subnormal) / 2
+"""A number that float32 rounds to 0."""
 
 
 def flow(data: TraceData) -> list[Finding]:
@@ -138,46 +140,54 @@ def saturated(data: TraceData) -> Iterator[Finding]:
 
 
 def norms(data: TraceData) -> Iterator[Finding]:
-    """The norm of the gradient along the deepest path, where it falls or rises a millionfold over many ops."""
-    path = [(n, n.cotangent) for n in _deepest(data) if n.cotangent is not None]
-    found = _norms([g for _, g in path]).tolist()
-    sizes = [(n, size) for (n, _), size in zip(path, found, strict=True) if np.isfinite(size) and size > 0]
-    if len(sizes) <= STEPS:
-        return
-    logs = np.log([size for _, size in sizes])
-    for sign, kind in ((-1.0, "vanishing"), (1.0, "exploding")):
-        way = _trend(sign * logs)
-        if way is None:
+    """The norm of the gradient along the deepest path, and to the leaves that get least and most, where it falls or rises a millionfold over many ops."""
+    told: set[str] = set()
+    for path in _paths(data):
+        found = _norms([n.cotangent for n in path if n.cotangent is not None]).tolist()
+        given = (n for n in path if n.cotangent is not None)
+        sizes = [(n, size) for n, size in zip(given, found, strict=True) if np.isfinite(size) and size > 0]
+        if len(sizes) <= STEPS:
             continue
-        start, end = way
-        first, last = sizes[start], sizes[end]
-        factor = float(np.exp((logs[end] - logs[start]) / max(1, end - start)))
-        why = f"Over {end - start} ops the norm of the gradient goes from {first[1]:.3g} at {first[0].title} to {last[1]:.3g} at {last[0].title}: by {factor:.3g} per op."
-        cure = (
-            "smaller initial weights, gradient clipping, normalisation"
-            if kind == "exploding"
-            else "larger initial weights, relu instead of sigmoid or tanh, normalisation, skip connections"
-        )
-        yield finding("vanishing" if kind == "vanishing" else "exploding", "backward", last[0], why, f"What helps: {cure}.")
+        logs = np.log([size for _, size in sizes])
+        for sign, kind in ((-1.0, "vanishing"), (1.0, "exploding")):
+            way = None if kind in told else _trend(sign * logs)
+            if way is None:
+                continue
+            told.add(kind)
+            start, end = way
+            first, last = sizes[start], sizes[end]
+            factor = float(np.exp((logs[end] - logs[start]) / max(1, end - start)))
+            by = f"{factor:.3g}" if abs(factor - 1) > 0.01 else f"{factor:.6g}"
+            why = f"Over {end - start:,} ops the norm of the gradient goes from {first[1]:.3g} at {first[0].title} to {last[1]:.3g} at {last[0].title}: by {by} per op."
+            why += " In float32 it would be 0." if last[1] < NOTHING and last[0].dtype == "float64" else ""
+            cure = (
+                "smaller initial weights, gradient clipping, normalisation"
+                if kind == "exploding"
+                else "larger initial weights, relu instead of sigmoid or tanh, normalisation, skip connections"
+            )
+            yield finding("vanishing" if kind == "vanishing" else "exploding", "backward", last[0], why, f"What helps: {cure}.")
 
 
 def _trend(logs: Array) -> tuple[int, int] | None:
     """Where a rise by more than RATIO over many ops begins and ends, from the root or from behind the largest single step.
 
-    One op that scales by a million is a mean, a unit of measure, or the square of an output that is large itself.
+    One op that scales by a million is a mean, a unit of measure, or the square of an output that is large itself. Many are STEPS that
+    one can see, or very many small ones: as many as would make the rise, and its sum of squares, if all were alike.
     """
     moves = np.diff(logs)
     for start in (0, int(np.argmax(moves)) + 1):
         way = logs[start:] - logs[start]
         end = int(np.argmax(way))
         part = moves[start : start + end]
-        if way[end] >= -np.log(RATIO) and int(np.sum(part > 0.1)) >= STEPS and float(part.max()) <= way[end] / 2:
+        if way[end] < -np.log(RATIO) or float(part.max()) > way[end] / 2:
+            continue
+        if int(np.sum(part > 0.1)) >= STEPS or way[end] ** 2 >= STEPS * float(part @ part):
             return start, start + end
     return None
 
 
-def _deepest(data: TraceData) -> list[TraceNode]:
-    """The longest path of gradients from a root, root first."""
+def _paths(data: TraceData) -> Iterator[list[TraceNode]]:
+    """The longest path of gradients from a root, and the longest to the leaf that gets least (but not nothing) and to the one that gets most; root first."""
     depth = [-1] * len(data.nodes)
     came = [-1] * len(data.nodes)
     for r in data.roots:
@@ -187,13 +197,17 @@ def _deepest(data: TraceData) -> list[TraceNode]:
             if depth[share.consumer] >= 0 and depth[share.consumer] + 1 > depth[n.id]:
                 depth[n.id], came[n.id] = depth[share.consumer] + 1, share.consumer
     if not depth:
-        return []
-    i = int(np.argmax(depth))
-    path = []
-    while i >= 0:
-        path.append(data.nodes[i])
-        i = came[i]
-    return path[::-1]
+        return
+    leaves = [n for n in data.nodes if n.is_leaf and n.cotangent is not None and depth[n.id] > 0]
+    sizes = dict(zip([n.id for n in leaves], _norms([n.cotangent for n in leaves if n.cotangent is not None]).tolist(), strict=True))
+    some = [i for i, size in sizes.items() if np.isfinite(size) and size > 0]
+    ends = [int(np.argmax(depth)), *([min(some, key=lambda i: sizes[i]), max(some, key=lambda i: sizes[i])] if some else [])]
+    for end in dict.fromkeys(ends):
+        i, path = end, []
+        while i >= 0:
+            path.append(data.nodes[i])
+            i = came[i]
+        yield path[::-1]
 
 
 def cancellation(data: TraceData) -> Iterator[Finding]:

@@ -48,6 +48,45 @@ def test_a_deep_chain_of_sigmoids_vanishes():
     assert (finding.kind, finding.phase) == ("vanishing", "backward") and "per op" in finding.why
 
 
+def test_a_long_loop_that_is_damped_a_little_at_each_turn_vanishes_and_float32_would_hold_nothing():
+    a = first = tv.tensor(0.5, requires_grad=True, name="first")
+    b = tv.tensor(-0.02, requires_grad=True)
+    for _ in range(20_000):
+        a = a * b + a
+    trace = a.backward()
+    assert 0.0 < first.grad < 1e-170  # 0.98 to the power of 20,000
+    (finding,) = [f for f in trace.findings() if f.kind == "vanishing"]
+    assert finding.node == trace.node("first").id and finding.phase == "backward"
+    assert "at first: by 0.99 per op. In float32 it would be 0." in finding.why  # two ops a turn
+
+
+def test_a_short_damped_loop_loses_less_than_a_millionfold():
+    a = tv.tensor(0.5, requires_grad=True)
+    b = tv.tensor(-0.02, requires_grad=True)
+    for _ in range(500):  # 0.98 to the power of 500 is 4e-5
+        a = a * b + a
+    assert "vanishing" not in kinds(a.backward())
+
+
+def test_a_leaf_behind_a_path_that_vanishes_is_found_beside_a_deeper_one_that_does_not():
+    far, near = tv.tensor(0.5, requires_grad=True, name="far"), tv.tensor(0.5, requires_grad=True, name="near")
+    h, other = far, near
+    for _ in range(30):
+        h = tv.sigmoid(h)
+    for _ in range(60):
+        other = other + 1.0
+    (finding,) = (h + other).backward().findings()
+    assert finding.kind == "vanishing" and "at far: by" in finding.why and "In float32" not in finding.why
+
+
+def test_two_ops_that_scale_are_not_many():
+    x = tv.tensor(np.ones(10), requires_grad=True)
+    h = x
+    for _ in range(200):
+        h = h * 0.999 + 1.0
+    assert kinds((h * 1e-5 * 1e-5).mean().backward()) == []
+
+
 def test_a_deep_chain_that_amplifies_explodes():
     x = tv.tensor([0.1], requires_grad=True)
     h = x
