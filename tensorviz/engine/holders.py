@@ -31,8 +31,8 @@ def uid_of(tensor: Tensor) -> int:
 
 def look_for(leaves: Sequence[Node], called: Mapping[int, str], inner: Mapping[str, Any], outer: Mapping[str, Any]) -> None:
     """Find the places of leaves that nothing is known of: in lists, tuples and dicts among the variables, and in the attributes of ``self``."""
-    for leaf in leaves:
-        if leaf.uid not in called and leaf.uid not in places:
+    for leaf in leaves:  # every pass is here
+        if leaf.uid not in places and leaf.uid not in called:
             break
     else:
         return

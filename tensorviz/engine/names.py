@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.holders import look, look_for, place_of, uid_of
-from tensorviz.engine.node import Node
+from tensorviz.engine.holders import look, look_for, place_of
+from tensorviz.engine.node import UNSETTLED, Node
 from tensorviz.engine.places import Identity, lines_of, position_of
 from tensorviz.engine.tensor import Tensor
 
@@ -71,7 +71,9 @@ def _collect(found: dict[int, str], space: Mapping[str, Any]) -> None:
         elif kind is np.ndarray:
             found.setdefault(-id(value), name)
         elif name not in _IPYTHON:
-            found.setdefault(uid_of(value), name)
+            own = value.own  # as uid_of does, written out: every pass is here
+            now = None if own is None else own.now
+            found.setdefault(value.uid if now is None else now.uid if now is not UNSETTLED else value._uid, name)
 
 
 def names_of(nodes: Sequence[Node], called: dict[int, str], number: int) -> dict[int, str]:
