@@ -81,8 +81,10 @@ def _slope(trace: Trace, node: TraceNode) -> str:
     if gradient is None or not gradient.size or not np.isfinite(gradient).all() or len(trace.roots) != 1 or node.id in trace.roots:
         return ""
     root, seed = trace.nodes[trace.roots[0]], trace.data.steps[0].after
-    by_hand = any(s.by_hand for n in trace.nodes for s in n.shares)
-    if root.value.size != 1 or seed is None or float(seed.reshape(())) != 1 or by_hand:
+    if root.value.size != 1 or seed is None or float(seed.reshape(())) != 1:
+        return ""
+    # of a share set by hand nothing is the derivative, and at a tie there is none
+    if any(s.by_hand or (s.route is not None and s.tied.any()) for n in trace.nodes for s in n.shares):
         return ""
     at = np.unravel_index(int(np.argmax(np.abs(gradient))), gradient.shape)
     entry = f"[{', '.join(str(int(i)) for i in at)}]" if gradient.ndim else ""

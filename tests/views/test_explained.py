@@ -100,3 +100,11 @@ def test_a_name_that_is_not_there_is_answered_with_those_that_are():
 def test_as_the_last_value_of_a_cell_it_shows_its_lines():
     told = broadcast().explain("b")
     assert repr(told) == str(told).rstrip("\n")
+
+
+def test_at_a_tie_no_slope_is_claimed():
+    x = tv.tensor([1.0, 1.0, 0.0], requires_grad=True)
+    assert "grows by" not in x.max().backward().explain("x")
+    x = tv.tensor([1.0, 2.0, 0.0], requires_grad=True)
+    y = x.max()
+    assert "If x[1] grows by a small δ, y grows by 1 · δ." in y.backward().explain("x")
