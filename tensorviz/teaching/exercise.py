@@ -190,8 +190,11 @@ def _number(value: Any) -> str:
     return number(value, 6)
 
 
-def exercise(rule: str) -> Exercise:
+def exercise(rule: str | Callable[..., Any], *, shapes: Any = None, task: str | None = None) -> Exercise:
     """The exercise of that name: its ``task``, and ``check(function)``, which judges a student's function on hidden shapes.
+
+    Of a function of your own, written in NumPy, it asks for the backward rule: give the ``shapes`` of its operands, once or as a list of several cases,
+    and in ``task`` your own words if you like.
 
     ``rule``: ``"summed_axes"``, ``"unbroadcast"``, ``"add"``, ``"mul"``, ``"matmul"``, ``"inverse_order"``, ``"permute"``, ``"pad"``, ``"sum"``, ``"relu"``,
     ``"max"``, ``"sigmoid"``, ``"softmax"``, ``"affine"``, ``"standardize"``, ``"cross_entropy"``, ``"numeric_gradient"``, ``"relative_error"``,
@@ -202,7 +205,18 @@ def exercise(rule: str) -> Exercise:
     summed_axes(from_shape, to_shape)
     >>> print(summed.check(lambda from_shape, to_shape: tuple(range(len(from_shape) - len(to_shape)))).hint)
     an axis is missing. Summed is every axis put in front, and every one at which the operand has size 1 and the result has not.
+
+    >>> import numpy as np
+    >>> layer = exercise(lambda x, w: np.tanh(x @ w), shapes=[[(4, 3), (3, 2)], [(1, 3), (3, 1)]])
+    >>> print(layer.check(lambda g, x, w: (g @ w.T, x.T @ g)))
+    Not yet. In the case “x of shape (4, 3), w of shape (3, 2)”, the share of x at index (0, 0): expected 0.754495, got 0.224135.
     """
+    if callable(rule):
+        from tensorviz.teaching.exercises.own import own
+
+        return own(rule, shapes, task)
+    if shapes is not None or task is not None:
+        raise OptionError("exercise: shapes= and task= go with a function of your own; an exercise by name has its own")
     from tensorviz.teaching.exercises import EXERCISES
     from tensorviz.teaching.exercises.elementwise import elementwise, names
 
@@ -211,4 +225,6 @@ def exercise(rule: str) -> Exercise:
             return EXERCISES[rule]
         if rule in names():
             return elementwise(rule)
-    raise OptionError(f"exercise: rule must be one of {', '.join(map(repr, EXERCISES))}, or an elementwise op such as 'tanh', got {rule!r}")
+    raise OptionError(
+        f"exercise: rule must be one of {', '.join(map(repr, EXERCISES))}, or an elementwise op such as 'tanh', or a function, got {rule!r}"
+    )
