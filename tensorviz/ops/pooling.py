@@ -77,9 +77,10 @@ class _AvgPool2d(Op):
 
     @staticmethod
     def forward(a: Any, kernel: Sizes, stride: Sizes, padding: Sizes, count_include_pad: bool = True) -> Any:
-        # float16 adds in float32: a sum passes its end where the mean does not
-        total = np.sum(cut(a, kernel, stride, padding, (1, 1)), axis=_INSIDE, dtype=np.float32 if a.dtype == np.float16 else None)
-        return divided(total, _counts(np.shape(a), kernel, stride, padding, count_include_pad)).astype(a.dtype)
+        narrow = a.dtype == np.float16  # it adds in float32: a sum passes its end where the mean does not
+        total = np.sum(cut(a, kernel, stride, padding, (1, 1)), axis=_INSIDE, dtype=np.float32 if narrow else None)
+        found = divided(total, _counts(np.shape(a), kernel, stride, padding, count_include_pad))
+        return found.astype(np.float16) if narrow else found
 
     @staticmethod
     def examples(rng: np.random.Generator) -> Examples:

@@ -75,6 +75,12 @@ def test_more_ties_than_float16_can_count_share_the_gradient(f):
     np.testing.assert_allclose(x.grad, 0.01, rtol=1e-3)
 
 
+def test_the_mean_of_windows_of_whole_numbers_is_none():
+    image = np.arange(16).reshape(1, 1, 4, 4)
+    assert tv.avg_pool2d(image, 2).tolist() == [[[[2.5, 4.5], [10.5, 12.5]]]]
+    assert tv.avg_pool2d(tv.tensor(image), 3, padding=1, count_include_pad=False).numpy()[0, 0, 0, 0] == 2.5
+
+
 def test_the_gradient_of_a_leaf_has_the_byte_order_of_the_leaf():
     x = tv.tensor(np.array([1.0, 2.0], ">f8"), requires_grad=True)
     (x * x + x).sum().backward()
