@@ -86,9 +86,16 @@ def of_numbers(function: Any) -> tuple[str, str] | None:
     return (f"math.{name}", kin) if kin else None
 
 
-def taker(name: str, function: Any) -> tuple[str, str] | None:
+_COUNTS = frozenset(["binomial", "geometric", "hypergeometric", "multinomial", "multivariate_hypergeometric", "negative_binomial", "poisson"])
+"""Draws of whole numbers, which have no gradient whatever they depend on."""
+_PLACES = frozenset(["choice", "permutation", "permuted", "shuffle"])
+"""Draws that pick elements."""
+
+
+def taker(name: str, function: Any, values: Any = None) -> tuple[str, str] | None:
     """Who takes the numbers of a Tensor without asking it for a rule, and what to do instead; None for who is meant to, and for who is not known.
 
+    ``values``: the numbers. As probabilities of a choice they may be taken, for what is chosen does not change with them but in steps.
     These are written in C: ufuncs and their kin of a list, methods of an array, ranges, and what draws random numbers.
     """
     owner = getattr(function, "__self__", None)
@@ -103,8 +110,17 @@ def taker(name: str, function: Any) -> tuple[str, str] | None:
     if (isinstance(owner, np.ndarray) and name != "searchsorted") or (function is None and name in _OF_ARRAYS):  # that gives whole numbers
         return f"the method {name} of an array", f"write np.{name}(array, x){' or array @ x' if name == 'dot' else ''}"
     if type(owner).__module__.startswith("numpy.random") or (function is None and name in _DRAWS):
-        return (
-            f"{name} of NumPy's random numbers",
-            "draw what depends on nothing and compute with it, as in mean + deviation * rng.standard_normal(shape)",
+        if name in _COUNTS or (name == "choice" and _are_probabilities(values)):
+            return None
+        advice = (
+            "draw the positions, as in x[rng.permutation(len(x))]"
+            if name in _PLACES
+            else "draw what depends on nothing and compute with it, as in mean + deviation * rng.standard_normal(shape)"
         )
+        return f"{name} of NumPy's random numbers", advice
     return None
+
+
+def _are_probabilities(values: Any) -> bool:
+    found = np.asarray(values, float)
+    return found.ndim == 1 and bool(np.all(found >= 0) and abs(found.sum() - 1) < 1e-6)

@@ -54,7 +54,7 @@ def refuse_in_rule(t: Any) -> None:
     )
 
 
-def refuse_call(what: str, frame: Any, *, operators: bool) -> None:
+def refuse_call(what: str, frame: Any, values: Any, *, operators: bool) -> None:
     """Raise where the user's code calls what is written in C and asks no Tensor for a rule; ``operators``: or has one work on a list. Warn where an array is asked for of a list that stands there."""
     asked = opname[frame.f_code.co_code[frame.f_lasti]] if frame.f_lasti >= 0 else ""
     called = asked.startswith(("CALL", "PRECALL"))  # where Python 3.11 stands in a call of what is in C, once the code has run a few times
@@ -66,7 +66,7 @@ def refuse_call(what: str, frame: Any, *, operators: bool) -> None:
         return
     callees = importlib.import_module("tensorviz.engine.callees")
     name, function, listed = callees.callee(frame) if called else ("", None, False)
-    found = callees.taker(name, function) if called else ("an operator on an array and a list", callees.JOIN)
+    found = callees.taker(name, function, values) if called else ("an operator on an array and a list", callees.JOIN)
     if found is not None:
         taker, advice = found
         raise NoRuleError(
@@ -105,13 +105,13 @@ def _is_library(frame: Any) -> bool:
     return frame.f_code.co_filename.startswith(_LIBRARIES) and not OURS[frame.f_globals.get("__name__")]
 
 
-def refuse(what: str, dtype: Any = None, *, number: bool = False) -> None:
+def refuse(what: str, values: Any = None, dtype: Any = None, *, number: bool = False) -> None:
     """Raise where a Tensor is made an array, or a ``number``, by an assignment to elements of one, or by NumPy's own code: the user never sees that a gradient is lost."""
     frame: Any = sys._getframe(2)
     module, function = frame.f_globals.get("__name__", ""), None
     if not module.startswith("numpy.") or module.startswith("numpy.testing") or frame.f_code.co_name in _LOOKING:
         refuse_assignment(what, frame)
-        refuse_call(what, frame, operators=not number)
+        refuse_call(what, frame, values, operators=not number)
         if dtype is None or np.dtype(dtype) != object:
             return
         raise NoRuleError(

@@ -468,7 +468,7 @@ class Tensor(Node, metaclass=_Made):
         value = self.numpy()
         if self.requires_grad and is_grad_enabled():
             exits.refuse_in_rule(self)
-            exits.refuse(self._what(), dtype)
+            exits.refuse(self._what(), value, dtype)
         if value.size <= exits.LARGEST:
             exits.left(self._current(), is_grad_enabled())
         if dtype is not None and np.dtype(dtype) != value.dtype:

@@ -88,6 +88,19 @@ def test_a_call_that_ran_many_times_on_numbers_is_refused_like_the_first(f):
         f(x)
 
 
+def test_what_is_drawn_with_given_probabilities_has_no_gradient_and_is_drawn():
+    p = tv.softmax(tv.tensor([0.5, 1.5, -1.0], requires_grad=True))
+    rng = np.random.default_rng(3)
+    assert np.random.default_rng(3).choice(3, p=p) == np.random.default_rng(3).choice(3, p=p.numpy())
+    assert np.random.choice(range(3), p=np.ravel(p)) in (0, 1, 2)  # noqa: NPY002
+    assert rng.multinomial(4, p).sum() == 4
+    assert rng.binomial(3, p[0]) <= 3
+    assert rng.poisson(p).dtype.kind == "i"
+    for call in (lambda: RNG.choice(p * 2), lambda: RNG.permutation(p), lambda: rng.choice(p * 2)):
+        with pytest.raises(NoRuleError, match=r"x\[rng\.permutation\(len\(x\)\)\]"):
+            call()
+
+
 def test_variables_of_a_function_are_known_by_their_methods_and_not_kept():
     class Held:
         pass
