@@ -162,6 +162,15 @@ def test_the_legend_shows_what_a_backward_wire_looks_like_and_what_its_width_say
     expect(legend).to_contain_text("width ‖∂‖ 2.449")
 
 
+def test_the_legend_says_that_the_thinnest_wire_stands_for_all_that_is_less_and_how_little_that_is(show):
+    h = tv.tensor(1.0, requires_grad=True)
+    for _ in range(7):
+        h = h * 1e-25
+    legend = show(h.backward()).get_by_role("group", name="Legend")
+    expect(legend).to_contain_text("width ‖∂‖ ≤ 1e−33")  # 1e-8 of what the first wire brings
+    expect(legend.get_by_title("How wide backward wires are; the least ‖∂‖ is 1e−175")).to_be_visible()
+
+
 def test_the_scopes_of_a_network_stand_in_a_row_without_the_numbers_that_they_use(show):
     stepper = show(scenes.network(), step=100)
     whole = stepper.get_by_label("Computation graph")

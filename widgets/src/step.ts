@@ -300,10 +300,10 @@ export class Steps {
     return this.#zero.includes(1) || this.rec.share.value.some((index) => zeroAt(this.rec, index));
   }
 
-  #ends: readonly [number, number] | null | undefined;
+  #ends: readonly [number, number, number] | null | undefined;
 
-  /** The least and the largest norm of a share, where they are far enough apart to be told by the width of a wire. */
-  get norms(): readonly [number, number] | null {
+  /** The norms of shares that the thinnest and the widest wire stand for, where they are far enough apart to be told by width; and the least. */
+  get norms(): readonly [number, number, number] | null {
     if (this.#ends !== undefined) return this.#ends;
     let [low, high] = [Infinity, 0];
     for (const index of this.rec.share.value) {
@@ -312,7 +312,7 @@ export class Steps {
       [low, high] = [Math.min(low, norm), Math.max(high, norm)];
     }
     // Below the hundred-millionth of the largest a wire can be no thinner.
-    return (this.#ends = high > SPREAD * low ? [Math.max(low, high * 1e-8), high] : null);
+    return (this.#ends = high > SPREAD * low ? [Math.max(low, high * 1e-8), high, low] : null);
   }
 
   /** Per node 1 where it is an ancestor of this one, 2 where it is a descendant. */

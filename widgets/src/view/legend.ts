@@ -26,6 +26,7 @@ export function legend({ rec, steps, store }: Context): Child[] {
   const there = new Map(steps.marks.map((m) => [m.kind, m.label]));
   const marks = (Object.keys(SAID) as Said[]).filter((kind) => there.has(kind));
   const { nodes, view } = rec.header;
+  const [thin, wide, least] = steps.norms ?? [0, 0, 0];
   return [
     ramp(rec, "value"),
     ramp(rec, "gradient"),
@@ -44,17 +45,17 @@ export function legend({ rec, steps, store }: Context): Child[] {
       h("span", { class: "tv-bad" }, h("i", { class: "tv-dashes" }), " NaN or inf on its way"),
     store.now.breakpoints.length > 0 && h("span", {}, "◆ your breakpoint"),
     h("span", { class: "tv-v" }, "◆ ", h("span", { class: "tv-dim" }, "saved for backward")),
-    steps.norms &&
+    wide &&
       h(
         "span",
-        { title: "How wide backward wires are" },
-        `width ‖∂‖ ${number(steps.norms[0])} `,
+        { title: `How wide backward wires are; the least ‖∂‖ is ${number(least)}` },
+        `width ‖∂‖ ${least < thin ? "≤ " : ""}${number(thin)} `,
         s(
           "svg",
           { width: 44, height: 12, "aria-hidden": "true" },
           s("path", { class: "tv-wedge", d: "M0,5.5v1L44,9V3z" }),
         ),
-        ` ${number(steps.norms[1])} log`,
+        ` ${number(wide)} log`,
       ),
     h("span", {}, h("i", { class: "tv-dashes tv-g" }), " gradient, backward"),
   ];

@@ -67,7 +67,7 @@ export function parse(source: string): SVGSVGElement {
 }
 
 /** How wide a wire is drawn, in px: by the logarithm of what it sends, between the least and the most of the pass. */
-function weight(norm: number, ends: readonly [number, number] | null): string {
+function weight(norm: number, ends: Steps["norms"]): string {
   if (!ends || !(norm > 0)) return "1";
   const part = Number.isFinite(norm) ? Math.log(norm / ends[0]) / Math.log(ends[1] / ends[0]) : 1;
   return (1.4 + 2.8 * Math.max(0, Math.min(1, part))).toFixed(1);
