@@ -388,7 +388,7 @@ describe("the check beside the pass", () => {
   });
 });
 
-it("finds nodes by name, op and shape", () => {
+it("finds nodes by name, op, shape and the code that made them", () => {
   open("broadcast");
   const box = named("Find node") as HTMLInputElement;
   const found = (words: string) => {
@@ -398,6 +398,7 @@ it("finds nodes by name, op and shape", () => {
   };
   expect(found("pow")).toEqual(["(X + b) ** 2 pow (2, 3)"]);
   expect(found("(3")).toEqual(["b leaf (3,)"]);
+  expect(found("x + B")).toEqual(["X + b add (2, 3)", "(X + b) ** 2 pow (2, 3)", "L sum ()"]);
   expect(found("nothing")).toEqual([]);
   found("pow");
   box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));

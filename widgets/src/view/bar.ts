@@ -2,7 +2,7 @@
 import { attribute, h, text } from "../dom";
 import { count, shape } from "../format";
 import type { Granularity, Theme } from "../state";
-import { beside, shortTitle } from "../step";
+import { beside, expressionOf, shortTitle } from "../step";
 import { h as v, patch } from "../virtual";
 import { checker } from "./checker";
 import type { Context, Pane } from "./context";
@@ -226,6 +226,7 @@ function search(
   };
   const show = () => {
     const wanted = input.value.trim().toLowerCase();
+    const has = (words: string) => words.toLowerCase().includes(wanted);
     hits = [];
     let more = 0;
     if (wanted) {
@@ -233,7 +234,9 @@ function search(
         const n = rec.header.nodes[id];
         if (
           n &&
-          `${n.name ?? ""} ${n.op} ${n.label} ${n.scope} #${id} ${shape(n.shape)}`.toLowerCase().includes(wanted)
+          (has(`${n.name ?? ""} ${n.op} ${n.label} ${n.scope} #${id} ${shape(n.shape)}`) ||
+            // Most lines do not have it, and are not taken apart.
+            (has(rec.header.sources[n.source]?.code ?? "") && has(expressionOf(rec, n))))
         ) {
           if (hits.length < MOST) hits.push(id);
           else more++;
@@ -257,7 +260,7 @@ function search(
         );
       }),
       more > 0 && v("div", { class: "tv-none" }, `and ${count(more)} more: write more of the name`),
-      !hits.length && v("div", { class: "tv-none" }, "No node has that in its name, op or shape."),
+      !hits.length && v("div", { class: "tv-none" }, "No node has that in its name, op, shape or code."),
     ]);
   };
   input.addEventListener("input", () => ((at = 0), show()));
