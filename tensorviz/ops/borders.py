@@ -15,8 +15,6 @@ from tensorviz.ops.operands import as_array, index, of_dtype
 Widths = tuple[tuple[int, int], ...]
 
 STATISTICS: dict[str, Callable[..., Any]] = {"maximum": np.max, "mean": np.mean, "median": np.median, "minimum": np.min}
-OPTIONS = {**dict.fromkeys(STATISTICS, "stat_length"), "linear_ramp": "end_values", "reflect": "reflect_type", "symmetric": "reflect_type"}
-"""The modes whose borders are made here, each with what it may be told; reflections only where they are odd."""
 
 
 def bordered(a: Any, widths: Widths, mode: str, option: Any) -> Any:

@@ -11,7 +11,6 @@ from tensorviz.engine.aliases import view
 from tensorviz.engine.graph import numbers
 from tensorviz.engine.op import REGISTRY, Op, apply, expose
 from tensorviz.errors import AxisError, DTypeError, ShapeError
-from tensorviz.ops import borders
 from tensorviz.ops.indexing import index_add
 from tensorviz.ops.movement import ravel, sizes
 from tensorviz.ops.operands import as_array, asked, index
@@ -169,16 +168,20 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     [1.0, 3.0, 2.0, 2.0]
     """
     widths = _widths(pad_width, np.ndim(array))
+    if not callable(mode):
+        one_of("pad", "mode", mode, _MODES)
+    computed = callable(mode) or mode in _COMPUTED or kwargs.get("reflect_type") == "odd"
+    if computed:
+        from tensorviz.ops import borders  # few programs need it, and an import has no time to spare
     if callable(mode):
         return borders.written(as_array(array), widths, mode, kwargs)
-    one_of("pad", "mode", mode, (*_COPYING, *borders.STATISTICS, "constant", "empty", "linear_ramp"))
-    takes = borders.OPTIONS.get(mode, "constant_values" if mode == "constant" else None)
+    takes = _MODES[mode]
     unknown = sorted(kwargs.keys() - {takes})
     if unknown:
         raise DTypeError(f"pad: mode {mode!r} takes no {', '.join(unknown)}={f'; it takes {takes}=' if takes else ''}")
     if "reflect_type" in kwargs:
         one_of("pad", "reflect_type", kwargs["reflect_type"], ("even", "odd"))
-    if mode in borders.STATISTICS or mode == "linear_ramp" or kwargs.get("reflect_type") == "odd":
+    if computed:
         a = as_array(array)
         if a.dtype.kind != "f":
             return borders.on_values(a, lambda values: np.pad(values, widths, mode, **kwargs))
@@ -197,6 +200,16 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
 
 _COPYING = ("edge", "reflect", "symmetric", "wrap")
 """Modes that copy elements into the border."""
+_COMPUTED = {**dict.fromkeys(("maximum", "mean", "median", "minimum"), "stat_length"), "linear_ramp": "end_values"}
+_MODES = {
+    **dict.fromkeys(_COPYING),
+    "reflect": "reflect_type",
+    "symmetric": "reflect_type",
+    **_COMPUTED,
+    "constant": "constant_values",
+    "empty": None,
+}
+"""Every mode, with what it may be told."""
 
 
 def _bordered(a: Any, widths: tuple[tuple[int, int], ...], values: Any) -> Any:

@@ -99,7 +99,7 @@ def test_a_function_writes_the_border_into_every_vector():
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [
-        (lambda x: np.pad(x, 1, "nearest"), OptionError, r"pad: mode must be one of 'edge', .*'linear_ramp', got 'nearest'"),
+        (lambda x: np.pad(x, 1, "nearest"), OptionError, r"pad: mode must be one of 'edge', .*'linear_ramp', .*got 'nearest'"),
         (lambda x: np.pad(x, 1, "mean", end_values=1), DTypeError, r"pad: mode 'mean' takes no end_values=; it takes stat_length="),
         (lambda x: np.pad(x, 1, "reflect", reflect_type="strange"), OptionError, r"reflect_type must be one of 'even', 'odd'"),
         (lambda x: np.pad(x, 1, "mean", stat_length=0), OptionError, r"stat_length says of how many elements .* got 0"),
