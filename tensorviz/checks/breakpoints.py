@@ -342,5 +342,5 @@ def _takes(when: Callable[..., Any], count: int) -> bool:
 
 
 def _like(name: str, names: Any) -> str:
-    close = difflib.get_close_matches(name, list(names), 1)
+    close = difflib.get_close_matches(name.lower(), list(names), 1)
     return f"; did you mean {close[0]!r}?" if close else ""

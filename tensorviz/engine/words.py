@@ -65,6 +65,10 @@ ON_TENSORS: dict[str, str] = {
     "type": "write x.astype(dtype)",
     **dict.fromkeys(("cpu", "cuda", "device", "gpu", "block_until_ready"), _ALL_NUMPY),
     "to": f"{_ALL_NUMPY}; x.astype(dtype) gives another dtype",
+    # looking
+    **dict.fromkeys(("show", "debug", "display", "visualize", "step"), "write tv.debug(x), which runs backward and shows the stepper; after backward x.trace.show()"),
+    **dict.fromkeys(("draw", "plot", "graph", "to_svg", "to_png"), "write tv.draw(x), which shows the picture; after backward x.trace has to_svg, to_png, to_gif ..."),
+    **dict.fromkeys(("explain", "check", "findings", "summary", "shares"), "read x.trace after backward, which has it: x.trace.explain(x), .check(), .findings(), .summary()"),
     # graphs
     "clone": "write x.copy()",
     "detach_": "write x = x.detach()",
@@ -95,6 +99,7 @@ ON_THE_PACKAGE: dict[str, str] = {
         ("break", "breakpoint", "set_detect_anomaly", "detect_anomaly"), 'with tv.break_on("nan"): ... stops a pass where the first is born'
     ),
     **{name: _OF_A_TRACE.format(f"{name}(...)") for name in ("quiz", "save", "with_bug", "explain", "summary", "to_html")},
+    **dict.fromkeys(("watch", "monitor", "callback", "recorder"), "with tv.history() as passes: ... takes note of every pass"),
     "autograd": "it is in tv itself: tv.grad, tv.value_and_grad, tv.jacobian, tv.gradcheck",
     "bugs": _OF_A_TRACE.format('with_bug("overwrite")'),
     "cat": "write tv.concatenate(tensors, axis=0)",

@@ -191,6 +191,7 @@ def test_gradients_are_the_same_to_the_bit_whether_watched_or_not():
     ("kinds", "options", "said"),
     [
         (("nans",), {}, "did you mean 'nan'"),
+        (("NaN",), {}, "did you mean 'nan'"),
         ((), {}, "say where to stop"),
         ((), {"op": "rellu"}, "'rellu' is no op; did you mean 'relu'"),
         ((), {"norm_above": -1.0}, "norm_above must be a number of at least 0, got -1.0"),

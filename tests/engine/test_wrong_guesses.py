@@ -74,6 +74,7 @@ def test_what_is_like_nothing_and_what_a_protocol_asks_for_is_said_to_be_missing
         ("show", r"tv\.debug\(y\)"),
         ("quiz", r"trace\.quiz"),
         ("bugs", r"trace\.with_bug"),
+        ("watch", r"tv\.history\(\)"),
         ("exercises", r"help\(tv\.exercise\)"),
         ("tensr", r"did you mean tensor\?"),
     ],
@@ -82,6 +83,12 @@ def test_a_name_that_the_package_does_not_have_is_answered_with_what_there_is(na
     tv.debug
     with pytest.raises(AttributeError, match=f"module 'tensorviz' has no attribute '{name}': .*{instead}"):
         getattr(tv, name)
+
+
+@pytest.mark.parametrize(("name", "instead"), [("show", r"tv\.debug\(x\)"), ("draw", r"tv\.draw\(x\)"), ("explain", r"x\.trace\.explain\(x\)")])
+def test_a_tensor_that_is_to_be_looked_at_says_how(name: str, instead: str):
+    with pytest.raises(NamingError, match=f"'Tensor' object has no attribute '{name}': .*{instead}"):
+        getattr(tv.tensor(1.0), name)
 
 
 def test_help_names_every_exercise_and_an_exercise_says_how_it_is_checked():
