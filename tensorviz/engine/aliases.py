@@ -170,7 +170,16 @@ def _outdate(t: Tensor, changed: list[Tensor]) -> None:
 
 
 def taken_again(t: Tensor, alias: View) -> Node:
-    """The node of a view whose base was changed since it was taken."""
+    """The node of a view whose base was changed since it was taken. A base that is such a view itself comes first: there may be thousands of them, one of the other."""
+    waiting = [(t, alias)]
+    while (below := view_of(waiting[-1][1].base)) is not None and below.stale:
+        waiting.append((waiting[-1][1].base, below))
+    for part, its in reversed(waiting):
+        node = _again(part, its)
+    return node
+
+
+def _again(t: Tensor, alias: View) -> Node:
     old: Node = t if alias.before is None else alias.before
     with no_grad() if old.params.get("no_grad") else enable_grad():
         node: Node = apply(alias.op, (alias.base,), alias.params)._current()

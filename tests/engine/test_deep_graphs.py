@@ -267,3 +267,16 @@ def test_the_very_many_objects_of_a_large_record_go_among_the_old_ones_without_a
     # In a process of its own: in that of the tests there are frozen objects, which would be thawed.
     done = subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, check=True)
     assert int(done.stdout) > 200_000
+
+
+@pytest.mark.parametrize("change", ["base", "last"])
+def test_thousands_of_views_of_views_follow_a_change(change):
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    h = v = x * 1.0
+    for _ in range(2000):
+        v = v[:]
+    changed = h if change == "base" else v
+    changed *= 3.0
+    (v * v).sum().backward(record=False)
+    assert h.tolist() == v.tolist() == [3, 6]
+    assert x.grad.tolist() == [18, 36]
