@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tensorviz.teaching.quiz import Quiz
     from tensorviz.teaching.zoo import BuggyTrace
     from tensorviz.views.captions import Captions
+    from tensorviz.views.nodes import NodeTable
     from tensorviz.widgets.pair import Pair
     from tensorviz.widgets.stepper import Stepper
 
@@ -475,6 +476,21 @@ class Trace:
 
         return summary(self, **options)
 
+    def table(self) -> NodeTable:
+        """One row a node: norms of value and gradient, the largest entry, NaN, infinities and zeros, shares, bytes saved, line.
+
+        A list of dicts, which ``pandas.DataFrame(...)`` takes; ``.by("gradient")`` puts the largest first.
+
+        >>> import tensorviz as tv
+        >>> w = tv.tensor([3.0, 4.0], requires_grad=True, name="w")
+        >>> row = (w * w).sum().backward().table()[0]
+        >>> row["name"], row["value"], row["gradient"], row["shares"]
+        ('w', 5.0, 10.0, 2)
+        """
+        from tensorviz.views.nodes import table
+
+        return table(self)
+
     def explain(self, key: Any) -> str:
         """Why one gradient is what it is, as text: each share that arrived at the node, its rule in your names and with numbers, what was summed.
 
@@ -590,6 +606,12 @@ _INSTEAD = {
     **dict.fromkeys(("shares", "share", "ledger"), 'shares belong to the node that receives them: trace["b"].shares'),
     **dict.fromkeys(("value", "loss", "output", "root"), "its results are [trace.nodes[i].value for i in trace.roots]"),
     **dict.fromkeys(("tensors", "values", "ops", "edges", "leaves"), "the nodes of its graph are trace.nodes, each with op, inputs, value, shares"),
+    **dict.fromkeys(
+        ("to_pandas", "to_dataframe", "dataframe", "df", "rows", "norms"), "trace.table() has a row for each node; pandas.DataFrame takes it"
+    ),
+    **dict.fromkeys(
+        ("to_networkx", "networkx"), "networkx.MultiDiGraph((i, n.id) for n in trace.nodes for i in n.inputs), with trace.table() for the rest"
+    ),
     **dict.fromkeys(("text", "to_text", "print"), "its steps as text are trace.summary()"),
     **dict.fromkeys(
         ("html", "page", "export", "to_mp4", "to_video"),
