@@ -69,7 +69,21 @@ def _concrete(a: Any, order: Any, known: str = "CFA") -> Any:
     value = a.numpy() if isinstance(a, Tensor) else a
     if value.flags.c_contiguous or not (value.flags.f_contiguous or order == "K"):
         return "C"
-    return "F" if value.flags.f_contiguous else tuple(sorted(range(value.ndim), key=lambda i: -abs(value.strides[i])))
+    return "F" if value.flags.f_contiguous else _as_they_lie(value.strides)
+
+
+def _as_they_lie(strides: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes with the longest way from element to element first. An axis along which all are the same element stays where it is, as in NumPy's iterators."""
+    order = list(range(len(strides)))[::-1]
+    for i in range(1, len(order)):
+        axis, place = order[i], i
+        for j in range(i - 1, -1, -1):
+            if strides[axis] and strides[order[j]]:
+                if abs(strides[order[j]]) <= abs(strides[axis]):
+                    break
+                place = j
+        order.insert(place, order.pop(i))
+    return tuple(order[::-1])
 
 
 # ---- the same elements in another shape --------------------------------------------------------------------------

@@ -83,6 +83,20 @@ def test_the_orders_a_and_k_follow_the_memory_as_numpys_do(layout, change):
     assert mine.reshape(2, -1, order="A").tolist() == theirs.reshape(2, -1, order="A").tolist()
 
 
+@pytest.mark.parametrize(
+    "spread",
+    [
+        lambda a: np.broadcast_to(a, (2, 3, 4)),
+        lambda a: np.broadcast_to(a[:, None], (3, 2, 4)),
+        lambda a: np.broadcast_to(a[..., None], (3, 4, 2)).transpose(1, 2, 0),
+        lambda a: np.broadcast_to(a.T[:, None, None], (4, 2, 2, 3)).swapaxes(0, 2),
+    ],
+)
+def test_an_axis_of_copies_stays_in_its_place_in_the_order_k(spread):
+    a = np.arange(12.0).reshape(3, 4)
+    assert np.ravel(spread(tv.tensor(a)), "K").tolist() == np.ravel(spread(a), "K").tolist()
+
+
 def test_the_rows_of_a_transposed_array_in_the_order_k_are_its_columns():
     x = leaf(2, 3)
     y = x.T.ravel("K")
