@@ -13,6 +13,7 @@ from tensorviz.views.boxes import Badge, Row, Spot, Station, name_size, station
 from tensorviz.views.curves import number as n
 from tensorviz.views.labels import SIZE
 from tensorviz.views.layout import Box, Layout, Link, Point, layout
+from tensorviz.views.layout.folding import fold
 from tensorviz.views.marks import Pen
 from tensorviz.views.paint import Paint
 from tensorviz.views.palette import Scale
@@ -94,6 +95,8 @@ class Composer:
         self.rows = [self._row(wire) for wire in self.scene.wires]
         links = [Link(wire.tail, wire.head, row.port) for wire, row in zip(self.scene.wires, self.rows, strict=True)]
         self.placed = layout(boxes, links, engine=engine, direction=self.direction, timeout=timeout)
+        if self.direction == "LR" and not self.paint.live:
+            self.placed = fold(self.placed, boxes, links)
         self.centre = {s.key: self._centre(s, self.placed) for s in self.stations.values()}
         self.obstacles = Obstacles(boxes, self.placed)
         if not self.paint.live:
@@ -169,7 +172,7 @@ class Composer:
 
     def edge(self, i: int) -> tuple[int, str]:
         """The wire ``i`` of the scene, and 1 where it is the active one."""
-        return self.wiring.edge(self.scene.wires[i], self.rows[i], self.placed.splines[i])
+        return self.wiring.edge(self.scene.wires[i], self.rows[i], self.placed.splines[i], i in self.placed.turns)
 
     def stubs(self, s: Station) -> list[str]:
         return [self.wiring.stub(s, row) for row in s.rows if row.arrival.stub]

@@ -69,7 +69,7 @@ def to_svg(
     palette
         ``"light"`` (colour-blind safe), ``"dark"``, ``"colorblind"`` (the same colours as ``"light"``) or ``"cs231n"``.
     direction
-        ``"LR"`` runs to the right, ``"TB"`` downwards.
+        ``"LR"`` runs to the right, in rows where it is long, ``"TB"`` downwards.
     engine
         ``"auto"``, ``"graphviz"`` (embedded), ``"layered"`` (our own), ``"dot"`` (the program, if there is one).
     title

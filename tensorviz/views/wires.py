@@ -41,7 +41,7 @@ class Wiring:
         self.sign = 1.0 if direction == "LR" else -1.0
         self.flow = Point(1, 0) if direction == "LR" else Point(0, 1)
 
-    def _path(self, wire: Wire, row: Row, curve: list[Point]) -> list[Point]:
+    def _path(self, wire: Wire, row: Row, curve: list[Point], turns: bool) -> list[Point]:
         """From the tail's glyph along its stem, through the layout's curve, along the row, into the head's glyph."""
         tail, head = self.stations[wire.tail], self.stations[wire.head]
         at, to = self.centre[wire.tail], self.centre[wire.head]
@@ -55,24 +55,24 @@ class Wiring:
         turn = Point(to.x + row.turn, enter.y) if sideways else Point(enter.x, to.y + row.turn)
         meet = Point(to.x + row.meet.x, to.y + row.meet.y)
         path = [start, *curves.line(start, leave)]
-        path += self._between(wire, leave, enter, curve)
+        path += self._between(wire, leave, enter, curve, turns)
         path += curves.line(enter, turn)
         if abs(turn.x - meet.x) > 0.5 or abs(turn.y - meet.y) > 0.5:
             path += curves.swing(turn, meet, self.direction)
         return path
 
-    def _between(self, wire: Wire, leave: Point, enter: Point, curve: list[Point]) -> list[Point]:
-        """One S-curve where no box is in its way, otherwise the layout's curve, which goes around them."""
+    def _between(self, wire: Wire, leave: Point, enter: Point, curve: list[Point], turns: bool) -> list[Point]:
+        """One S-curve where no box is in its way and it stays in its row, otherwise the layout's curve, which goes around."""
         ahead = enter.x - leave.x if self.direction == "LR" else enter.y - leave.y
-        if ahead > 8:
+        if ahead > 8 and not turns:
             simple = [leave, *curves.swing(leave, enter, self.direction)]
             if not self.obstacles.meet(simple, wire.tail, wire.head):
                 return simple[1:]
         moved = [Point(p.x + MARGIN, p.y + MARGIN) for p in curve[1:-1]]
         return [*moved, enter]
 
-    def edge(self, wire: Wire, row: Row, curve: list[Point]) -> tuple[int, str]:
-        path = self._path(wire, row, curve)
+    def edge(self, wire: Wire, row: Row, curve: list[Point], turns: bool) -> tuple[int, str]:
+        path = self._path(wire, row, curve, turns)
         how = self.state(wire)
         active = how == "active"
         tail, live = self.stations[wire.tail], self.paint.live

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 import sys
 import time
 
 import pytest
 
 from tensorviz.views.layout import Box, Layout, LayoutError, Link, Point, layout
+from tensorviz.views.layout.folding import fold
+from tensorviz.views.svg import skeleton, to_svg
+from views import circuits
 
 ENGINES = ["graphviz", "layered"]
 
@@ -215,3 +219,50 @@ def test_a_lack_of_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graphviz, "MEMORY_LIMIT", 1 << 20)
     with pytest.raises(LayoutError, match=r"the embedded Graphviz did not start \(memory minimum size of 35 pages exceeds memory limits\)"):
         graphviz.Embedded().render("digraph{a->b}", 5.0)
+
+
+# ---- rows ----------------------------------------------------------------------------------------------------------
+
+
+def row_of(count: int, skips: int = 0) -> tuple[list[Box], list[Link]]:
+    """A chain, and wires from its first boxes to its last ones."""
+    boxes = [Box(i, 160, 90) for i in range(count)]
+    return boxes, [Link(i, i + 1) for i in range(count - 1)] + [Link(i, count - 1 - i, 14) for i in range(skips)]
+
+
+@pytest.mark.parametrize("skips", [0, 2])
+def test_a_long_chain_is_laid_in_rows_for_a_slide_and_every_edge_still_ends_where_it_should(skips: int) -> None:
+    boxes, links = row_of(40, skips)
+    placed = fold(layout(boxes, links), boxes, links)
+    assert 1.2 <= placed.width / placed.height <= 3.3
+    assert overlaps(boxes, placed) == []
+    size = {box.id: box for box in boxes}
+    for link, curve in zip(links, placed.splines, strict=True):
+        tail, head = placed.positions[link.tail], placed.positions[link.head]
+        assert len(curve) % 3 == 1
+        assert curve[0] == pytest.approx((tail.x + size[link.tail].width / 2, tail.y), abs=0.6)
+        assert curve[-1] == pytest.approx((head.x - size[link.head].width / 2, head.y + link.port), abs=0.6)
+        assert all(0 <= p.x <= placed.width and 0 <= p.y <= placed.height for p in curve)
+    # of the chain, one for each end of a row; and those that pass by rows
+    assert 3 <= len(placed.turns) <= 6 + skips
+
+
+def test_what_a_slide_shows_and_what_would_be_a_knot_of_wires_is_not_laid_in_rows() -> None:
+    for boxes, links in (row_of(8), row_of(40, 12)):
+        placed = layout(boxes, links)
+        assert fold(placed, boxes, links) is placed
+
+
+def test_the_still_of_a_long_chain_is_in_rows_and_the_steppers_picture_and_one_that_runs_down_are_not() -> None:
+    trace = circuits.chain(40)
+
+    def size(svg: str) -> tuple[float, float]:
+        found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+        assert found is not None
+        return float(found[1]), float(found[2])
+
+    wide, high = size(to_svg(trace))
+    assert wide < 3.3 * high
+    assert size(skeleton(trace))[0] > 4 * wide / 2
+    assert size(to_svg(trace, direction="TB"))[1] > 2 * high
+    assert to_svg(trace).count("data-edge=") == skeleton(trace).count("data-edge=")

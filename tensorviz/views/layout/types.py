@@ -41,3 +41,5 @@ class Layout:
     height: float
     engine: str
     note: str | None = None
+    turns: frozenset[int] = frozenset()
+    """The edges that go from one row of a folded layout to another."""
