@@ -160,6 +160,8 @@ def test_the_legend_shows_what_a_backward_wire_looks_like_and_what_its_width_say
     assert wire[0] == "dashed"
     assert wire[1] != wire[2]  # that of the gradient
     expect(legend).to_contain_text("width ‖∂‖ 2.449")
+    # where all are as wide nothing is said of it
+    expect(show(scenes.loop()).get_by_role("group", name="Legend")).to_contain_text(re.compile(r"saved for backward\s*gradient, backward$"))
 
 
 def test_the_legend_says_that_the_thinnest_wire_stands_for_all_that_is_less_and_how_little_that_is(show):

@@ -45,7 +45,7 @@ export function legend({ rec, steps, store }: Context): Child[] {
       h("span", { class: "tv-bad" }, h("i", { class: "tv-dashes" }), " NaN or inf on its way"),
     store.now.breakpoints.length > 0 && h("span", {}, "◆ your breakpoint"),
     h("span", { class: "tv-v" }, "◆ ", h("span", { class: "tv-dim" }, "saved for backward")),
-    wide &&
+    wide > 0 &&
       h(
         "span",
         { title: `How wide backward wires are; the least ‖∂‖ is ${number(least)}` },
