@@ -46,6 +46,9 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     out = kwargs.get("out")
     if out is not None and len(out) == 1 and is_tensor(out[0]):
         return _written(out[0], ufunc, method, inputs, {k: v for k, v in kwargs.items() if k != "out"})
+    if out is not None and all(o is None or is_tensor(o) for o in out):  # of several results
+        results = array_ufunc(ufunc, method, inputs, {k: v for k, v in kwargs.items() if k != "out"})
+        return tuple([r if o is None else _received(o, r, None) for o, r in zip(out, results, strict=True)])
     if out is not None:
         raise NoRuleError(
             f"np.{ufunc.__name__} with out= (or an array changed in place by a Tensor, as in `a += x`) cannot be recorded: the array is outside the graph. Write a = a {_sign(ufunc)} x"
@@ -54,10 +57,10 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     if method == "outer" and len(inputs) == 2:
         a, b = (x if hasattr(x, "ndim") else np.asarray(x) for x in inputs)
         return array_ufunc(ufunc, "__call__", (np.reshape(a, (*a.shape, *[1] * b.ndim)), b), kwargs)
-    if (
-        method == "__call__" and ufunc not in UFUNCS and not kwargs and found(ufunc) is not None
-    ):  # put together from several ops, or with several results
-        return FUNCTIONS[ufunc](*inputs)
+    # those that are no op are put together from several, or have several results
+    ours = found(ufunc) if method == "__call__" and ufunc not in UFUNCS else None
+    if ours is not None and not kwargs:
+        return ours(*inputs)
     table: dict[Any, Any] = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}.get(method, {})
     if method in ("reduce", "accumulate") and (ufunc in table or (load_all() and ufunc in table)):
         return table[ufunc](*inputs, **kwargs)
@@ -65,7 +68,7 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
         load_all()
         if method in UFUNC_METHODS:
             return UFUNC_METHODS[method](ufunc, *inputs, **kwargs)
-    if method != "__call__" or ufunc not in UFUNCS:
+    if ours is None and (method != "__call__" or ufunc not in UFUNCS):
         if ufunc.__name__.endswith("(vectorized)"):
             raise NoRuleError(
                 f"np.{ufunc.__name__}, made by np.frompyfunc, runs Python code for each element and makes objects, which would drop out of the graph. "
@@ -81,10 +84,10 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
         raise NoRuleError(
             f"np.{ufunc.__name__} on a Tensor takes no {', '.join(sorted(kwargs.keys() - _WITHOUT_EFFECT))}=; change the dtype of the operands with astype"
         )
-    op = UFUNCS[ufunc]
-    if dtype is None or not op.differentiable:  # of a comparison dtype= is that of the result, which is clear
-        return apply(op, inputs, {})
-    return apply(op, [_cast(ufunc, x, np.dtype(dtype), casting) for x in inputs], {})
+    op = UFUNCS.get(ufunc)
+    if dtype is not None and (op is None or op.differentiable):  # of a comparison dtype= is that of the result, which is clear
+        inputs = tuple([_cast(ufunc, x, np.dtype(dtype), casting) for x in inputs])
+    return apply(op, inputs, {}) if op is not None else FUNCTIONS[ufunc](*inputs)
 
 
 def _written(out: Any, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

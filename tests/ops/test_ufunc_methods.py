@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tensorviz as tv
-from tensorviz.errors import AxisError, DTypeError, IndexingError, InPlaceError, ShapeError
+from tensorviz.errors import AxisError, DTypeError, IndexingError, InPlaceError, NoRuleError, ShapeError
 
 
 def leaf(data) -> tv.Tensor:
@@ -164,3 +164,33 @@ def test_nan_to_num_changes_a_tensor_in_place():
     assert y.tolist() == [2, 0]
     y.sum().backward()
     assert x.grad.tolist() == [2, 0]
+
+
+def test_what_is_put_together_from_several_ops_takes_the_options_of_a_ufunc():
+    x = leaf([-1.5, 2.0])
+    y = np.zeros_like(x)
+    assert np.fabs(x, out=y) is y
+    assert y.tolist() == [1.5, 2]
+    assert np.copysign(x, -1, out=y, where=x > 0).tolist() == [1.5, -2]
+    y.sum().backward()
+    assert x.grad.tolist() == [-1, -1]
+    assert np.fabs(leaf(np.float32([-1.0])), dtype=float).dtype == np.float64
+    with pytest.raises(NoRuleError, match="leaves all other elements to chance"):
+        np.fabs(x, where=[True, False])
+    with pytest.raises(DTypeError, match="casting='same_kind' does not turn"):
+        np.heaviside(x, 0.5, dtype=int)
+
+
+def test_several_results_are_written_into_several_tensors():
+    a, b = leaf([5.5, -7.0]), leaf([2.0, 3.0])
+    quotient, rest = np.zeros_like(a), np.zeros_like(a)
+    found = np.divmod(a, b, out=(quotient, rest))
+    assert found[0] is quotient
+    assert [quotient.tolist(), rest.tolist()] == [r.tolist() for r in np.divmod(a.numpy(), b.numpy())]
+    rest.sum().backward()
+    assert (a.grad.tolist(), b.grad.tolist()) == ([1, 1], [-2, 3])
+    whole, part = np.modf(a, out=(None, rest))
+    assert part is rest
+    assert whole.tolist() == np.modf(a.numpy())[0].tolist()
+    with pytest.raises(NoRuleError, match="outside the graph"):
+        np.divmod(a, b, out=(np.zeros(2), rest))
