@@ -116,10 +116,10 @@ def _steps(q: Any, n: Any, method: str) -> tuple[Any, Any, Any]:
     return below, above, np.where(on, 0.5 if method == "averaged_inverted_cdf" else 0.0, 1.0)
 
 
-def _between(low: Any, high: Any, part: Any) -> Any:
-    """The point ``part`` of the way from ``low`` to ``high``; at the ends those themselves, so that an infinite neighbour does not turn them into NaN."""
+def _between(low: Any, high: Any, part: Any, kind: Any) -> Any:
+    """The point ``part`` (a number of dtype ``kind``) of the way from ``low`` to ``high``; at the ends those themselves, so that an infinite neighbour does not turn them into NaN."""
     way = _values(part)
-    found = low + (high - low) * (part.astype(low.dtype) if isinstance(part, Tensor) else np.asarray(part, low.dtype))
+    found = low + (high - low) * (part.astype(kind) if isinstance(part, Tensor) else np.asarray(part, kind))
     if isinstance(part, Tensor) and np.isfinite(_values(found)).all():
         return found
     return np.where(way == 0, low, np.where(way == 1, high, found))
@@ -151,7 +151,7 @@ def _weighted_quantile(a: Any, q: Any, axis: Any, weights: Any, method: str, kee
     return np.reshape(found, (*q.shape, *(kept if keepdims else rows.shape[:-1])))
 
 
-def _quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, *, skip: bool) -> Any:
+def _quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, *, skip: bool, kind: Any = None) -> Any:
     """The quantiles of the elements along the axes; ``skip``: of those that are no NaN, otherwise NaN wherever there is one."""
     _, keepdims = options.settled(None, out, keepdims)
     one_of(asked(), "method", method, _METHODS)
@@ -170,7 +170,7 @@ def _quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: boo
     for one in np.ravel(q):
         below, above, part = _places(one, _values(np.maximum(n, 1)), method)
         low, high = (np.take_along_axis(rows, np.expand_dims(i, -1), -1)[..., 0] for i in (below, above))
-        between = _between(low, high, part)
+        between = _between(low, high, part, rows.dtype if kind is None else kind)
         spoilt = n == 0 if skip else missing[..., -1]
         found.append(np.where(spoilt, rows[..., -1], between) if spoilt.any() else between)
     shape = kept if keepdims else rows.shape[:-1]
@@ -190,16 +190,16 @@ def _quantile_functions(of: Callable[..., Any], scale: float, *, skip: bool) -> 
         weights: Any = None,
     ) -> Any:
         at = _asked_for(q) / scale
-        if weights is None:
-            found = _quantile_of(a, at, axis, out, method, keepdims, skip=skip)
-        else:
+        if weights is not None:
             if getattr(weights, "requires_grad", False):
                 raise NoRuleError(f"{asked()}: a quantile changes in steps with its weights, which would get no gradient; give weights.numpy()")
             return _weighted_quantile(a, np.asarray(_values(q)) / scale, axis, weights, method, keepdims, skip=skip)
-        if (isinstance(q, (bool, int, float)) and not isinstance(q, np.float64)) or method in _ELEMENTS:
-            return found
-        # an array or a list of quantiles is as wide as it is, and a number of Python's as narrow as the elements
-        return of_dtype(found, np.result_type(found.dtype, q.dtype if getattr(q, "dtype", np.dtype(int)).kind == "f" else float))
+        kind = None
+        if method not in _ELEMENTS and not (isinstance(q, (bool, int, float)) and not isinstance(q, np.float64)):
+            # an array or a list of quantiles is as wide as it is, and a number of Python's as narrow as the elements
+            wide = q.dtype if getattr(q, "dtype", np.dtype(int)).kind == "f" else np.dtype(float)
+            kind = np.promote_types(floating(as_array(a)).dtype, wide)
+        return _quantile_of(a, at, axis, out, method, keepdims, skip=skip, kind=kind)
 
     expose(numpy=[of])(_quantile)
 

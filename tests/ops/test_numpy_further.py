@@ -361,6 +361,7 @@ def test_a_list_of_quantiles_is_as_wide_as_numpys():
             kind = np.quantile(f, q, method=method).dtype
             if np.__version__ >= "2" or isinstance(q, list):
                 assert np.quantile(leaf(f), q, method=method).dtype == kind
+    np.testing.assert_array_equal(np.quantile(leaf(f), [0.3, 0.9]).numpy(), np.quantile(f, [0.3, 0.9]))  # not rounded on the way
     assert np.percentile(leaf(f), 30).dtype == np.float32
     x = leaf(f)
     np.percentile(x, [25, 50]).sum().backward()
