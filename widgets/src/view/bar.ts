@@ -229,19 +229,22 @@ function search(
     const has = (words: string) => words.toLowerCase().includes(wanted);
     hits = [];
     let more = 0;
+    const coded: number[] = []; // in whose code it stands: after those that are called so
     if (wanted) {
       for (let id = 0; id < rec.header.nodes.length; id++) {
         const n = rec.header.nodes[id];
-        if (
-          n &&
-          (has(`${n.name ?? ""} ${n.op} ${n.label} ${n.scope} #${id} ${shape(n.shape)}`) ||
-            // Most lines do not have it, and are not taken apart.
-            (has(rec.header.sources[n.source]?.code ?? "") && has(expressionOf(rec, n))))
-        ) {
+        if (!n) continue;
+        if (has(`${n.name ?? ""} ${n.op} ${n.label} ${n.scope} #${id} ${shape(n.shape)}`)) {
           if (hits.length < MOST) hits.push(id);
           else more++;
+          // Most lines do not have it, and are not taken apart.
+        } else if (has(rec.header.sources[n.source]?.code ?? "") && has(expressionOf(rec, n))) {
+          coded.push(id);
         }
       }
+      more += hits.length + coded.length;
+      hits = [...hits, ...coded].slice(0, MOST);
+      more -= hits.length;
     }
     at = Math.min(at, Math.max(0, hits.length - 1));
     list.hidden = !wanted;
