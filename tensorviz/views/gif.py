@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from io import BytesIO
 from os import PathLike
@@ -16,9 +17,16 @@ from tensorviz.views.exported import Moving, exported
 from tensorviz.views.image import renderer
 from tensorviz.views.options import check_values, refuse_unknown
 from tensorviz.views.scene import MOST_NODES
+from tensorviz.views.stops import GRANULARITIES, stops
 
 RESOLUTION = 1.5
 """Pixels per unit of the picture: a small graph fills a slide, and a pass of twenty steps stays below a megabyte."""
+WIDEST = 1920.0
+"""Pixels of a slide."""
+MOST_FRAMES = 60
+"""Up to which every step has a frame where nothing else is asked for."""
+SAMPLES = 5
+"""Frames that the common palette is made from."""
 COLOURS = 255
 """Of all frames together; a GIF has 256, and one is left for what did not change since the frame before."""
 
@@ -28,53 +36,81 @@ def to_gif(
     path: str | PathLike[str] | None = None,
     *,
     step: int | None = None,
-    steps: str | Sequence[int] = "micro",
+    steps: str | Sequence[int] | None = None,
     seconds_per_step: float = 0.9,
     palette: str = "light",
     direction: str = "LR",
     engine: str = "auto",
     title: str | None = None,
-    scale: float = RESOLUTION,
+    scale: float | None = None,
     legend: bool = True,
     max_nodes: int = MOST_NODES,
     timeout: float = 20.0,
     **unknown: Any,
 ) -> bytes:
-    """The pass as the bytes of a GIF that plays over and over, with a pause at its end; options are those of ``to_animated_svg``, ``scale`` in pixels per unit."""
+    """The pass as the bytes of a GIF that plays over and over, with a pause at its end; options are those of ``to_animated_svg``.
+
+    ``steps``: None takes every step of a short pass, and of a long one those of each share, or each node: a frame of a large graph takes a second to draw.
+    ``scale`` is in pixels per unit; None: so that a small graph fills a slide, and a large one is no wider than it.
+    """
     refuse_unknown("to_gif", unknown, OPTIONS)
+    if steps is None:
+        steps = next((s for s in GRANULARITIES if len(stops(trace, s, "to_gif")) <= MOST_FRAMES), GRANULARITIES[-1])
     film = animated("to_gif", trace, step, steps, seconds_per_step, palette, direction, engine, title, 1.0, legend, max_nodes, timeout)
     draw = renderer("to_gif")
     try:
         from PIL import Image
     except ImportError as error:
         raise MissingExtraError("to_gif needs Pillow, which a plain install leaves out: pip install 'tensorviz-backward[image]'") from error
+    if scale is None:
+        scale = min(RESOLUTION, WIDEST / float(re.findall(r' width="([\d.]+)"', film.markup[: film.markup.index(">")])[0]))
     check_values("to_gif", scale)
-    pictures = [np.asarray(Image.open(BytesIO(draw.svg_to_png(film.still(i), scale=scale))).convert("RGB")) for i in range(len(film.chosen) + 1)]
-    tints, places = reduced([p.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], dtype=np.uint32) for p in pictures])
-    flat = [Image.fromarray(place) for place in places]
-    for picture in flat:
-        picture.putpalette(tints.tobytes(), "RGB")
+
+    def picture(frame: int) -> Array:
+        """The pixels of a frame as numbers 0xRRGGBB."""
+        parts = np.asarray(Image.open(BytesIO(draw.svg_to_png(film.still(frame), scale=scale))).convert("RGB")).astype(np.uint32)
+        found: Array = parts[..., 0] << 16 | parts[..., 1] << 8 | parts[..., 2]
+        return found
+
+    count = len(film.chosen) + 1
+    colours = Colours([picture(k) for k in sorted({round(i * (count - 1) / (SAMPLES - 1)) for i in range(SAMPLES)})])
+    flat = []
+    for k in range(count):  # one by one: together the pixels of a long pass would take gigabytes
+        flat.append(Image.fromarray(colours.places(picture(k))))
+        flat[-1].putpalette(colours.table, "RGB")
     out = BytesIO()
     seconds = [film.seconds] * len(film.chosen) + [PAUSE]
     flat[0].save(out, "GIF", save_all=True, append_images=flat[1:], duration=[round(1000 * s) for s in seconds], loop=0, optimize=False)
     return exported("to_gif", path, Moving(out.getvalue()))
 
 
-def reduced(frames: Sequence[Array]) -> tuple[Array, list[Array]]:
-    """One palette for all frames, and each frame as positions in it. A frame is an array of numbers 0xRRGGBB.
+class Colours:
+    """One palette for all frames, made from some of them. A frame is an array of numbers 0xRRGGBB.
 
     The colours of areas and lines stay what they are, and text keeps its colour: what gives way are shades at the edges, of which there are many,
     each seldom. They become the nearest colour that is kept.
     """
-    found = [np.unique(frame, return_inverse=True, return_counts=True) for frame in frames]
-    every, where = np.unique(np.concatenate([colours for colours, _, _ in found]), return_inverse=True)
-    seen = np.bincount(where.ravel(), weights=np.concatenate([counts for _, _, counts in found]))
-    kept = every[np.argsort(-seen, kind="stable")[:COLOURS]]
-    apart = _parts(every)[:, None, :] - _parts(kept)[None, :, :]
-    nearest = np.argmin((apart**2).sum(axis=2), axis=1).astype(np.uint8)
-    return _parts(kept).astype(np.uint8), [
-        nearest[np.searchsorted(every, colours)][inverse].reshape(frame.shape) for frame, (colours, inverse, _) in zip(frames, found, strict=True)
-    ]
+
+    def __init__(self, frames: Sequence[Array]) -> None:
+        found, counts = np.unique(np.concatenate([frame.ravel() for frame in frames]), return_counts=True)
+        self._kept = found[np.argsort(-counts, kind="stable")[:COLOURS]]
+        self._place = np.full(1 << 24, -1, dtype=np.int16)
+        """Of every colour that has been met."""
+
+    @property
+    def table(self) -> bytes:
+        """Three bytes a colour."""
+        return _parts(self._kept).astype(np.uint8).tobytes()
+
+    def places(self, frame: Array) -> Array:
+        """The frame as positions in the palette."""
+        found = self._place[frame]
+        new = np.unique(frame[found < 0])
+        if new.size:
+            apart = _parts(new)[:, None, :] - _parts(self._kept)[None, :, :]
+            self._place[new] = np.argmin((apart**2).sum(axis=2), axis=1)
+            found = self._place[frame]
+        return found.astype(np.uint8)
 
 
 def _parts(colours: Array) -> Array:

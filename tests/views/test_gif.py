@@ -11,7 +11,8 @@ import pytest
 
 from tensorviz.errors import MissingExtraError, OptionTypeError
 from tensorviz.views.animation import PAUSE, animated
-from tensorviz.views.gif import COLOURS, reduced, to_gif
+from tensorviz.views.gif import COLOURS, Colours, to_gif
+from tensorviz.views.stops import stops
 from tensorviz.widgets.drawing import draw
 from views import circuits
 
@@ -55,10 +56,20 @@ def test_a_still_of_the_film_holds_what_is_seen_then_and_no_motion():
 def test_of_too_many_colours_those_that_are_seen_most_stay_what_they_are():
     many = np.arange(400, dtype=np.uint32).repeat(2).reshape(20, 40)
     frame = np.vstack([np.full((20, 40), 0xFFFFFF, dtype=np.uint32), many])
-    tints, (places,) = reduced([frame])
+    colours = Colours([frame])
+    places, tints = colours.places(frame), np.frombuffer(colours.table, np.uint8).reshape(-1, 3)
     assert len(tints) == COLOURS and places.dtype == np.uint8 and places.shape == frame.shape
     assert tints[places[0, 0]].tolist() == [255, 255, 255]
     assert np.abs(tints[places].astype(int) - np.stack([frame >> 16, frame >> 8 & 255, frame & 255], -1).astype(int)).max() <= 150
+
+
+def test_a_wide_graph_becomes_no_wider_than_a_slide_and_a_long_pass_has_fewer_frames(monkeypatch: pytest.MonkeyPatch):
+    trace = circuits.broadcast()
+    monkeypatch.setattr("tensorviz.views.gif.WIDEST", 300.0)
+    monkeypatch.setattr("tensorviz.views.gif.MOST_FRAMES", len(trace) - 1)
+    film = opened(trace.to_gif())
+    assert abs(film.size[0] - 300) <= 1
+    assert film.n_frames == len(stops(trace, "share")) + 1
 
 
 def test_a_notebook_plays_it_and_a_drawing_has_it_too():
