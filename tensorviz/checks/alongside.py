@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Literal
 
 from tensorviz.checks.pieces import Pieces
@@ -26,15 +25,16 @@ TELL = 0.1
 BREATH = 0.02
 """Seconds of work after which others have their turn; also in the middle of a piece, between two of its ops."""
 REST = 1.0
-"""The thread then rests as long as others have worked meanwhile, this many times as long as it has itself at most: a program that runs keeps half of the interpreter at least."""
-LEAST_REST = 0.001
-"""Seconds that it rests anyhow: whoever waits for the interpreter without working yet, such as a kernel that is told to stop the check, gets it at once."""
+"""Then it rests as long as others work, up to this many times as long as it has itself: a program that runs keeps half of the interpreter at least."""
+LONGEST_REST = 0.05
+"""Seconds; after a long piece of array work, during which others ran, there is nothing to make up for."""
+GLANCE = 0.001
+"""Seconds of rest after which it is seen whether others work. How much they did while it worked itself says little: they may have waited for the interpreter."""
+BUSY = 0.2
+"""Share of that time in which they do."""
 
 _turns = Turns()
 """Several checks take turns, breath by breath, so that ten open steppers are no busier than one."""
-
-_own_time = getattr(time, "thread_time", time.process_time)
-"""Seconds of work of this thread alone; missing where there are no threads."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,6 @@ class Alongside:
         """What is left to do, where there is no thread."""
         self._since = perf_counter()
         self._last_told = float("-inf")
-        self._others = 0.0
         self._rested = 0.0
 
     def start(self) -> Alongside:
@@ -194,12 +193,17 @@ class Alongside:
                 self._breathe()
 
     def _breathe(self) -> None:
-        """Rest, and let the other checks go on."""
-        others = time.process_time() - _own_time() - self._others
-        rest = max(LEAST_REST, min(others, REST * (perf_counter() - self._since), BREATH))
+        """Rest while others work, and let the other checks go on."""
+        start = now = perf_counter()
+        end = now + min(REST * (now - self._since), LONGEST_REST)
+        busy = True
         # with the turn in hand: the others wait as well, or ten checks would rest one by one
-        self._stop.wait(rest)
-        self._rested += rest
+        while busy and now < end:
+            before, used = now, process_time()
+            self._stop.wait(GLANCE)
+            now = perf_counter()
+            busy = process_time() - used > BUSY * (now - before)
+        self._rested += now - start
         _turns.give(self)
         self._take_turn()
 
@@ -208,7 +212,6 @@ class Alongside:
         _turns.take(self)
         self._since = perf_counter()
         self._rested += self._since - start
-        self._others = time.process_time() - _own_time()
 
     # ---- the work ----
 

@@ -183,19 +183,34 @@ def test_it_stops_between_two_ops_of_one_piece_of_work():
     assert trace.report.notes == (running[0].note,)
 
 
-def test_it_rests_as_long_as_others_have_worked_and_no_longer_than_it_has_itself(monkeypatch):
+@pytest.mark.parametrize(
+    ("worked", "busy", "rest"),
+    [
+        (0.02, [], 1),  # nobody else: one glance
+        (0.02, [1, 1, 1], 4),  # three glances long somebody worked
+        (0.02, [1] * 99, 20),  # no longer than it has itself
+        (9.0, [1] * 99, 50),
+        (0.02, [0.1], 1),
+    ],
+)
+def test_it_rests_while_others_work_and_no_longer_than_it_has_itself(monkeypatch, worked, busy, rest):
     running = Alongside(network(1)[0], lambda update: None)
-    rests = []
-    monkeypatch.setattr(running._stop, "wait", rests.append)
-    monkeypatch.setattr(alongside, "perf_counter", lambda: 10.0)
-    monkeypatch.setattr(alongside.time, "process_time", lambda: 5.0)
-    monkeypatch.setattr(alongside, "_own_time", lambda: 2.0)
+    now, used, glances = [10.0], [5.0], []
+
+    def wait(seconds):
+        now[0] += seconds
+        used[0] += seconds * (busy[len(glances)] if len(glances) < len(busy) else 0.0)
+        glances.append(seconds)
+
+    monkeypatch.setattr(running._stop, "wait", wait)
+    monkeypatch.setattr(alongside, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(alongside, "process_time", lambda: used[0])
     alongside._turns.take(running)
-    for others, worked in ((0.0, 0.02), (0.004, 0.02), (3.0, 0.015), (3.0, 9.0)):
-        running._since, running._others = 10.0 - worked, 3.0 - others
-        running._breathe()
+    running._since = 10.0 - worked
+    running._breathe()
     alongside._turns.give(running)
-    assert rests == pytest.approx([alongside.LEAST_REST, 0.004, 0.015, alongside.BREATH])
+    assert sum(glances) == pytest.approx(rest * alongside.GLANCE, abs=1.5 * alongside.GLANCE)
+    assert running._rested == pytest.approx(sum(glances))
 
 
 def test_turns_go_to_whoever_has_waited_longest():
