@@ -103,7 +103,7 @@ WALK = """async (root, [from, way, steps]) => {
 }"""
 
 
-@pytest.mark.parametrize("way", [1, -1])
+@pytest.mark.parametrize("way", [1, pytest.param(-1, marks=pytest.mark.slow)])
 def test_the_next_neighbourhood_is_drawn_while_there_is_time_and_then_shown_for_many_steps(show, way):
     made = show(woven()).evaluate(WALK, [400, way, 60])
     assert made  # another neighbourhood was shown

@@ -14,7 +14,7 @@ b = tv.tensor([0.1, 0.2, 0.3], requires_grad=True)
 L = ((X + b) ** 2).sum()
 trace = L.backward()
 """
-APPS = pytest.mark.parametrize("app", ["lab", "notebook"])
+APPS = pytest.mark.parametrize("app", ["lab", pytest.param("notebook", marks=pytest.mark.slow)])
 
 
 def at(stepper: Locator, step: int) -> None:
