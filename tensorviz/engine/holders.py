@@ -9,8 +9,8 @@ from tensorviz.engine.node import UNSETTLED, Node
 from tensorviz.engine.tensor import Tensor
 
 HOLDERS = frozenset([list, tuple, dict])
-_IPYTHON = frozenset(["In", "Out"])
-"""Its own lists of what was typed and shown."""
+IPYTHON = frozenset(["In", "Out", "exit", "quit", "get_ipython", "open"])
+"""Its own variables, among them the lists of what was typed and shown."""
 MOST = 128
 """Entries of a list or dict that is looked into: a list of all losses grows without end."""
 KNOWN = 100_000
@@ -48,7 +48,7 @@ def look(inner: Mapping[str, Any], outer: Mapping[str, Any]) -> None:
     own = getattr(inner.get("self"), "__dict__", None) or {}
     for space in (inner, own) if inner is outer else (inner, own, outer):
         for name, value in list(space.items()):
-            if name[:1] in "_@" or name in _IPYTHON:
+            if name[:1] in "_@" or name in IPYTHON:
                 continue
             if space is own and isinstance(value, Tensor):
                 places.setdefault(uid_of(value), (name, name))

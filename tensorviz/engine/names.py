@@ -13,13 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.holders import look, look_for, place_of
+from tensorviz.engine.holders import IPYTHON, look, look_for, place_of
 from tensorviz.engine.node import UNSETTLED, Node
 from tensorviz.engine.places import Identity, lines_of, position_of
 from tensorviz.engine.tensor import Tensor
-
-_IPYTHON = frozenset(["In", "Out", "exit", "quit", "get_ipython", "open"])
-
 
 _OTHER: set[type] = set()
 """Types of variables that are neither Tensors nor arrays, as far as they were met: a pass looks at every variable of its caller, and has no time for more than a look into a set."""
@@ -70,7 +67,7 @@ def _collect(found: dict[int, str], space: Mapping[str, Any]) -> None:
             continue
         elif kind is np.ndarray:
             found.setdefault(-id(value), name)
-        elif name not in _IPYTHON:
+        elif name not in IPYTHON:
             own = value.own  # as uid_of does, written out: every pass is here
             now = None if own is None else own.now
             found.setdefault(value.uid if now is None else now.uid if now is not UNSETTLED else value._uid, name)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from tensorviz.engine.op import Op
     from tensorviz.engine.tensor import Tensor
 
-_ABSENT = Word("", "")
-
 METHODS: dict[str, Callable[..., Any]] = {}
 """Methods of Tensor by name, attached when the Tensor class is made and whenever an op is added."""
 
@@ -60,7 +58,8 @@ def attach(name: str, function: Callable[..., Any]) -> None:
     """Make ``function`` a method of Tensor, unless it has one of that name."""
     standing_in = METHODS.get(name) in _LATER
     METHODS[name] = function
-    if _tensor_class is not None and (standing_in or isinstance(_tensor_class.__dict__.get(name, _ABSENT), Word)):
+    there = None if _tensor_class is None else _tensor_class.__dict__.get(name)
+    if _tensor_class is not None and (there is None or standing_in or isinstance(there, Word)):
         setattr(_tensor_class, name, function)
 
 

@@ -14,14 +14,10 @@ from tensorviz.errors import AxisError, DTypeError, ShapeError
 from tensorviz.ops.axes import each, plain
 from tensorviz.ops.cumulative import cumprod, cumsum
 from tensorviz.ops.joining import concatenate, stack
-from tensorviz.ops.operands import as_array, asked, index, of_dtype, refuse_out
+from tensorviz.ops.operands import as_array, asked, index, of_dtype, refuse_out, values_of
 from tensorviz.ops.ordering import roll
 
 __all__: list[str] = []
-
-
-def _values(a: Any) -> Any:
-    return a.numpy() if isinstance(a, Tensor) else np.asarray(a)
 
 
 def _axis(axis: Any, ndim: int) -> int:
@@ -47,7 +43,7 @@ def _by_place(function: Any) -> None:
 
 
 def _values_in(x: Any) -> Any:
-    return _values(x) if isinstance(x, Tensor) else x
+    return values_of(x) if isinstance(x, Tensor) else x
 
 
 _by_place(np.delete)
@@ -75,12 +71,12 @@ def _compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     refuse_out(out)
     a = as_array(a)
     places = np.arange(a.size).reshape(a.shape)
-    return np.ravel(a)[np.compress(_values(condition), places, axis)]
+    return np.ravel(a)[np.compress(values_of(condition), places, axis)]
 
 
 @expose(numpy=[np.extract])
 def _extract(condition: Any, arr: Any) -> Any:
-    return np.ravel(as_array(arr))[np.flatnonzero(_values(condition))]
+    return np.ravel(as_array(arr))[np.flatnonzero(values_of(condition))]
 
 
 @expose(numpy=[np.trim_zeros])
@@ -89,7 +85,7 @@ def _trim_zeros(filt: Any, trim: str = "fb", *further: Any, **options: Any) -> A
     a = as_array(filt)
     if a.ndim != 1 or further or options:
         raise ShapeError(f"np.trim_zeros of a Tensor takes one axis, got shape {a.shape}; take a slice")
-    there = np.flatnonzero(_values(a))
+    there = np.flatnonzero(values_of(a))
     if not there.size:
         return a[:0]
     return a[there[0] if "f" in trim.lower() else 0 : there[-1] + 1 if "b" in trim.lower() else a.size]
@@ -102,7 +98,7 @@ def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     if axis is None:
         arr, axis = np.ravel(arr), 0
     axis = _axis(axis, arr.ndim)
-    where = _values(obj) if not isinstance(obj, slice) else np.arange(arr.shape[axis])[obj]
+    where = values_of(obj) if not isinstance(obj, slice) else np.arange(arr.shape[axis])[obj]
     old = np.arange(arr.shape[axis])
     new = arr.shape[axis] + np.arange(max(where.size, 1) if where.ndim else 1)
     values = as_array(values)
@@ -207,8 +203,8 @@ def _logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base:
 @expose(numpy=[np.geomspace])
 def _geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     start, stop = as_array(start), as_array(stop)
-    sign = np.sign(_values(start))
-    if np.any(sign != np.sign(_values(stop))) or not np.all(sign):
+    sign = np.sign(values_of(start))
+    if np.any(sign != np.sign(values_of(stop))) or not np.all(sign):
         raise DTypeError("np.geomspace of Tensors runs between numbers of one sign, none of them 0")
     kind = np.result_type(start.dtype, stop.dtype, np.zeros((), dtype))
     start, stop = (np.log(of_dtype(end * sign, kind)) for end in (start, stop))
@@ -220,7 +216,7 @@ def _geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtyp
 @expose(numpy=[np.unwrap])
 def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * np.pi) -> Any:
     """Angles without jumps: whole periods are added, which do not change with the angles."""
-    values, period = _values(p), number("np.unwrap", "period", period)
+    values, period = values_of(p), number("np.unwrap", "period", period)
     return p + (np.unwrap(values, discont, axis, period=period) - values)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from tensorviz.arguments import number
 from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.errors import ShapeError
+from tensorviz.ops.linalg import transposed
 from tensorviz.ops.noise import check_probability, drawn_seed, kept
 from tensorviz.ops.noise import scale as dropout_scale
 from tensorviz.ops.operands import as_array
@@ -20,16 +21,12 @@ from tensorviz.ops.samples import Examples
 __all__ = ["scaled_dot_product_attention"]
 
 
-def _transposed(a: Any) -> Any:
-    return np.swapaxes(a, -1, -2)
-
-
 def _dropped(weights: Any, p: float, seed: int) -> Any:
     return np.where(kept(weights.shape, p, seed), weights * dropout_scale(p), 0) if p else weights
 
 
 def _attend(query: Any, key: Any, value: Any, mask: Any = None, scale: float = 1.0, causal: bool = False, p: float = 0.0, seed: int = 0) -> Any:
-    scores = np.matmul(query, _transposed(key)) * scale
+    scores = np.matmul(query, transposed(key)) * scale
     if mask is not None:
         scores = np.where(mask, scores, -np.inf) if mask.dtype.kind == "b" else scores + mask
     if causal:
@@ -41,14 +38,14 @@ def _attend(query: Any, key: Any, value: Any, mask: Any = None, scale: float = 1
 def _attention_rule(g: Any, need: Any, query: Any, key: Any, value: Any, weights: Any, scale: float, p: float, seed: int) -> Any:
     found: list[Any] = [None] * 4
     if need[2]:
-        found[2] = np.matmul(_transposed(_dropped(weights, p, seed)), g)
+        found[2] = np.matmul(transposed(_dropped(weights, p, seed)), g)
     if need[0] or need[1] or any(need[3:]):
         # back through the values, the dropout and the softmax, to the scores
-        by_weight = _dropped(np.matmul(g, _transposed(value)), p, seed)
+        by_weight = _dropped(np.matmul(g, transposed(value)), p, seed)
         scores = weights * (by_weight - dotted(by_weight, weights, -1))
         found[3] = scores if any(need[3:]) else None
         found[0] = np.matmul(scores, key) * scale if need[0] else None
-        found[1] = np.matmul(_transposed(scores), query) * scale if need[1] else None
+        found[1] = np.matmul(transposed(scores), query) * scale if need[1] else None
     return tuple(found)
 
 

@@ -10,13 +10,9 @@ import numpy as np
 from tensorviz.engine.op import expose
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError, IndexingError, ShapeError
-from tensorviz.ops.operands import as_array, of_dtype, refuse_out
+from tensorviz.ops.operands import as_array, of_dtype, refuse_out, values_of
 
 __all__: list[str] = []
-
-
-def _values(a: Any) -> Any:
-    return a.numpy() if isinstance(a, Tensor) else np.asarray(a)
 
 
 @expose(numpy=[np.select])
@@ -34,7 +30,7 @@ def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0
 def _choose(a: Any, choices: Sequence[Any], out: Any = None, mode: str = "raise") -> Any:
     """At each place the element of the choice whose number stands there."""
     refuse_out(out)
-    which, n = _values(a), len(choices)
+    which, n = values_of(a), len(choices)
     if which.dtype.kind not in "iub":
         raise IndexingError(f"np.choose: the numbers of the choices are whole numbers, got dtype {which.dtype}")
     if mode == "raise" and which.size and (which.min() < 0 or which.max() >= n):
@@ -50,7 +46,7 @@ def _choose(a: Any, choices: Sequence[Any], out: Any = None, mode: str = "raise"
 def _piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
     """A function given in pieces, each called with the elements for which its condition holds."""
     x = as_array(x)
-    conditions = np.asarray([_values(c) for c in condlist] if isinstance(condlist, (list, tuple)) else _values(condlist), bool)
+    conditions = np.asarray([values_of(c) for c in condlist] if isinstance(condlist, (list, tuple)) else values_of(condlist), bool)
     if conditions.ndim == x.ndim:
         conditions = conditions[None]
     pieces = list(funclist)
@@ -74,7 +70,7 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
     x, xp, fp = (a if a.dtype.kind == "f" else a.astype(float) for a in (x, xp, fp))
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise ShapeError(f"np.interp takes places and heights of one length, got shapes {xp.shape} and {fp.shape}")
-    at, places = _values(x), _values(xp)
+    at, places = values_of(x), values_of(xp)
     low = fp[0] if left is None else left
     high = fp[-1] if right is None else right
     if xp.size == 1:
@@ -83,7 +79,7 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
         i = np.clip(np.searchsorted(places, at, "right") - 1, 0, xp.size - 2)
         start, first = xp[i], fp[i]
         slope = (fp[i + 1] - first) / (xp[i + 1] - start)
-        unheard = (at == places[i]) & ~np.isfinite(_values(slope))  # at a place itself its own height counts, whatever the next one is
+        unheard = (at == places[i]) & ~np.isfinite(values_of(slope))  # at a place itself its own height counts, whatever the next one is
         slope = np.where(unheard, 0, slope) if unheard.any() else slope
         inside = (at >= places[0]) & (at <= places[-1])
         between = first + slope * (np.where(inside, x, start) - start)
@@ -98,7 +94,7 @@ def _heaviside(x1: Any, x2: Any) -> Any:
     """0 below zero, 1 above, ``x2`` at zero. A step: only x2 gets a gradient, where it is chosen."""
     x1, x2 = (as_array(x) if isinstance(x, (list, tuple)) else x for x in (x1, x2))
     kind = _kind(np.heaviside, x1, x2)
-    return np.where(_values(x1) == 0, x2, (np.sign(of_dtype(as_array(x1), kind)) + 1) / 2)
+    return np.where(values_of(x1) == 0, x2, (np.sign(of_dtype(as_array(x1), kind)) + 1) / 2)
 
 
 @expose(numpy=[np.copysign])
@@ -126,7 +122,7 @@ def _kind(ufunc: Any, *operands: Any) -> Any:
 def _modf(x: Any) -> tuple[Any, Any]:
     """What is behind the point, and what is before it."""
     x = of_dtype(x, np.modf(np.ones((), x.dtype))[0].dtype)
-    endless = np.isinf(_values(x))
+    endless = np.isinf(values_of(x))
     rest = np.fmod(np.where(endless, 0, x) if endless.any() else x, 1.0)
     return rest, np.trunc(x)
 
@@ -134,18 +130,18 @@ def _modf(x: Any) -> tuple[Any, Any]:
 @expose(numpy=[np.frexp])
 def _frexp(x: Any) -> tuple[Any, Any]:
     """``m`` and ``e`` with ``x = m * 2 ** e``; the exponent is a plain array of whole numbers."""
-    mantissa, exponent = np.frexp(_values(x))
-    scale = np.divide(mantissa, _values(x), where=np.isfinite(mantissa) & (mantissa != 0), out=np.ones(mantissa.shape, mantissa.dtype))
+    mantissa, exponent = np.frexp(values_of(x))
+    scale = np.divide(mantissa, values_of(x), where=np.isfinite(mantissa) & (mantissa != 0), out=np.ones(mantissa.shape, mantissa.dtype))
     return x * scale, exponent
 
 
 @expose(numpy=[np.ldexp])
 def _ldexp(x1: Any, x2: Any) -> Any:
     """``x1 * 2 ** x2``, for whole numbers x2."""
-    exponent = _values(x2)
+    exponent = values_of(x2)
     if exponent.dtype.kind not in "iu":
         raise DTypeError(f"np.ldexp: the exponent holds whole numbers, got dtype {exponent.dtype}; write x1 * np.exp2(x2)")
-    return x1 * np.ldexp(np.ones((), _values(x1).dtype), exponent)
+    return x1 * np.ldexp(np.ones((), values_of(x1).dtype), exponent)
 
 
 @expose(numpy=[np.float_power])

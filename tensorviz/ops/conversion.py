@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from tensorviz.arguments import dtype_of
-from tensorviz.engine.graph import check_dtype, holds_tensor
+from tensorviz.engine.graph import check_dtype
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, expose
 from tensorviz.engine.tensor import Tensor, tensor
 from tensorviz.errors import DTypeError
+from tensorviz.ops.operands import plainly
 
 __all__ = ["astype"]
 
@@ -71,7 +72,7 @@ def _likes(function: Any) -> None:
     """``np.zeros_like(x)`` and its kin: a Tensor, without a gradient, so that what is assigned to its elements is recorded."""
 
     def alike(a: Any, *args: Any, **kwargs: Any) -> Any:
-        made = function(_values(a), *(_values(x) for x in args), **{k: _values(x) for k, x in kwargs.items()})
+        made = function(plainly(a), *(plainly(x) for x in args), **{k: plainly(x) for k, x in kwargs.items()})
         return tensor(made) if isinstance(a, Tensor) else made
 
     alike.__name__ = function.__name__
@@ -86,10 +87,10 @@ for _like in (np.zeros_like, np.ones_like, np.empty_like):
 def _full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:  # noqa: ARG001 - NumPy's signature
     """An array of a's shape and dtype (or those given) that holds ``fill_value``, through which a gradient goes."""
     if not isinstance(fill_value, Tensor):
-        made = np.full_like(_values(a), fill_value, dtype, "K", True, shape)
+        made = np.full_like(plainly(a), fill_value, dtype, "K", True, shape)
         return tensor(made) if isinstance(a, Tensor) else made
     to = np.broadcast_to(fill_value, np.shape(a) if shape is None else shape)
-    kind = getattr(a, "dtype", np.asarray(_values(a)).dtype) if dtype is None else np.dtype(dtype)
+    kind = getattr(a, "dtype", np.asarray(plainly(a)).dtype) if dtype is None else np.dtype(dtype)
     return to.copy() if to.dtype == kind else to.astype(kind)  # a result of its own, which may be written to
 
 
@@ -97,16 +98,10 @@ def _on_values(function: Any) -> None:
     """What only looks at values and gives no differentiable result works on plain arrays."""
 
     def looked_at(*args: Any, **kwargs: Any) -> Any:
-        return function(*(_values(x) for x in args), **{k: _values(x) for k, x in kwargs.items()})
+        return function(*(plainly(x) for x in args), **{k: plainly(x) for k, x in kwargs.items()})
 
     looked_at.__name__ = function.__name__
     FUNCTIONS[function] = looked_at
-
-
-def _values(x: Any) -> Any:
-    if isinstance(x, (list, tuple)) and holds_tensor(x):
-        return type(x)(map(_values, x))
-    return x.numpy() if isinstance(x, Tensor) else x
 
 
 _ON_VALUES: tuple[Any, ...] = (

@@ -12,15 +12,11 @@ import numpy as np
 from tensorviz.arguments import number, one_of
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, apply, expose
 from tensorviz.errors import DTypeError, ShapeError
-from tensorviz.ops.linalg import GILES
+from tensorviz.ops.linalg import GILES, transposed
 from tensorviz.ops.operands import as_array
 from tensorviz.ops.samples import Examples
 
 __all__ = ["eigh", "eigvalsh", "pinv", "svd"]
-
-
-def _t(x: Any) -> Any:
-    return np.swapaxes(x, -1, -2)
 
 
 def _gaps(values: Any) -> Any:
@@ -55,7 +51,7 @@ class EigenValues(Op):
     slots = ("a",)
     extras = ("vectors",)
     formulas = ("vectors @ diag(g) @ vectors.T",)
-    vjps = (lambda g, vectors: (vectors * _column(g)) @ _t(vectors),)
+    vjps = (lambda g, vectors: (vectors * _column(g)) @ transposed(vectors),)
     advice = "the matrix must be symmetric"
     source = f"{GILES}, section 3.1"
     examples = staticmethod(_symmetric)
@@ -89,8 +85,8 @@ class EigenVectors(Op):
     @staticmethod
     def _back(g: Any, out: Any, values: Any) -> Any:
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = out @ (_gaps(values) * (_t(out) @ g)) @ _t(out)
-        return (share + _t(share)) / 2
+            share = out @ (_gaps(values) * (transposed(out) @ g)) @ transposed(out)
+        return (share + transposed(share)) / 2
 
     vjps = (_back,)
 
@@ -195,10 +191,10 @@ class LeftSingularVectors(Op):
     @staticmethod
     def _back(g: Any, out: Any, s: Any, vh: Any) -> Any:
         with np.errstate(divide="ignore", invalid="ignore"):
-            inner = _gaps(s * s) * (_t(out) @ g)
-            left = out @ ((inner + _t(inner)) * _column(s))
+            inner = _gaps(s * s) * (transposed(out) @ g)
+            left = out @ ((inner + transposed(inner)) * _column(s))
             if out.shape[-2] > out.shape[-1]:
-                left = left + (g - out @ (_t(out) @ g)) / _column(s)
+                left = left + (g - out @ (transposed(out) @ g)) / _column(s)
             return left @ vh
 
     vjps = (_back,)
@@ -224,11 +220,11 @@ class RightSingularVectors(Op):
     @staticmethod
     def _back(g: Any, out: Any, u: Any, s: Any) -> Any:
         with np.errstate(divide="ignore", invalid="ignore"):
-            inner = _gaps(s * s) * (out @ _t(g))
+            inner = _gaps(s * s) * (out @ transposed(g))
             rows = np.expand_dims(s, -1)
-            right = (rows * (inner + _t(inner))) @ out
+            right = (rows * (inner + transposed(inner))) @ out
             if out.shape[-1] > out.shape[-2]:
-                right = right + (g - (g @ _t(out)) @ out) / rows
+                right = right + (g - (g @ transposed(out)) @ out) / rows
             return u @ right
 
     vjps = (_back,)
@@ -286,7 +282,7 @@ class PInv(Op):
 
     @staticmethod
     def _back(g: Any, a: Any, out: Any) -> Any:
-        back, gt = _t(out), _t(g)
+        back, gt = transposed(out), transposed(g)
         return (gt - a @ (out @ gt)) @ (out @ back) + (back @ out) @ (gt - (gt @ out) @ a) - back @ g @ back
 
     vjps = (_back,)

@@ -16,7 +16,8 @@ __all__ = ["cholesky", "det", "inv", "slogdet", "solve"]
 GILES = "Giles 2008, Collected matrix derivative results for forward and reverse mode algorithmic differentiation"
 
 
-def _t(x: Any) -> Any:
+def transposed(x: Any) -> Any:
+    """A stack of matrices, each transposed."""
     return np.swapaxes(x, -1, -2)
 
 
@@ -40,7 +41,7 @@ class Inv(Op):
     word = "sandwiches"
     slots = ("a",)
     formulas = ("-out.T @ g @ out.T",)
-    vjps = (lambda g, out: -(_t(out) @ g @ _t(out)),)
+    vjps = (lambda g, out: -(transposed(out) @ g @ transposed(out)),)
     advice = "a singular matrix has no inverse"
     source = f"{GILES}, section 2.2.3"
 
@@ -79,8 +80,8 @@ class Solve(Op):
         return _solve(a, b)
 
     vjps = (
-        lambda g, a, out, b_shape: _outer(-_solution(_t(a), g, b_shape), out, b_shape),
-        lambda g, a, b_shape: _solution(_t(a), g, b_shape),
+        lambda g, a, out, b_shape: _outer(-_solution(transposed(a), g, b_shape), out, b_shape),
+        lambda g, a, b_shape: _solution(transposed(a), g, b_shape),
     )
 
     @staticmethod
@@ -116,7 +117,7 @@ def _solution(a: Any, g: Any, b_shape: tuple[int, ...]) -> Any:
 
 
 def _outer(x: Any, out: Any, b_shape: tuple[int, ...]) -> Any:
-    return x @ _t(out) if len(b_shape) > 1 else np.expand_dims(x, -1) * np.expand_dims(out, -2)
+    return x @ transposed(out) if len(b_shape) > 1 else np.expand_dims(x, -1) * np.expand_dims(out, -2)
 
 
 @expose(numpy=[np.linalg.solve])
@@ -151,7 +152,7 @@ class Det(Op):
     def _cofactors(g: Any, a: Any, out: Any) -> Any:
         g = np.expand_dims(g, (-2, -1))
         if np.all(np.abs(_plain(out)) > 0):
-            return g * np.expand_dims(out, (-2, -1)) * _t(np.linalg.inv(a))
+            return g * np.expand_dims(out, (-2, -1)) * transposed(np.linalg.inv(a))
         return g * cofactors(a)
 
     vjps = (_cofactors,)
@@ -217,7 +218,7 @@ class LogAbsDet(Op):
     def _back(g: Any, a: Any, out: Any) -> Any:
         g = np.expand_dims(g, (-2, -1))
         if np.all(_plain(out) > -np.inf):
-            return g * _t(np.linalg.inv(a))
+            return g * transposed(np.linalg.inv(a))
         # a singular matrix has an infinite slope towards a regular one, as log(0) has, and no inverse to read it off
         with np.errstate(divide="ignore", invalid="ignore"):
             return g * (cofactors(a) / np.expand_dims(np.linalg.det(a), (-2, -1)))
@@ -275,9 +276,9 @@ class Cholesky(Op):
     def _back(g: Any, out: Any) -> Any:
         n = out.shape[-1]
         # Φ: lower triangle with half the diagonal
-        inner = np.tril(_t(out) @ np.tril(g)) * (1 - np.eye(n, dtype=out.dtype) / 2)
-        right = _t(np.linalg.solve(_t(out), _t(np.linalg.solve(_t(out), inner))))
-        return (right + _t(right)) / 2
+        inner = np.tril(transposed(out) @ np.tril(g)) * (1 - np.eye(n, dtype=out.dtype) / 2)
+        right = transposed(np.linalg.solve(transposed(out), transposed(np.linalg.solve(transposed(out), inner))))
+        return (right + transposed(right)) / 2
 
     vjps = (_back,)
 
@@ -303,7 +304,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     if a.dtype.kind != "f":
         raise DTypeError(f"cholesky takes floats, got dtype {a.dtype}")
     lower = apply(REGISTRY["cholesky"], (a,), {})
-    return _t(lower) if upper else lower
+    return transposed(lower) if upper else lower
 
 
 if hasattr(np.linalg, "matrix_transpose"):

@@ -8,9 +8,12 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from tensorviz.arguments import shown
 from tensorviz.engine import run
 from tensorviz.engine.graph import check_dtype, holds_tensor, numbers
+from tensorviz.engine.node import is_tensor
 from tensorviz.engine.op import REGISTRY, apply
 from tensorviz.errors import DTypeError
 
@@ -52,6 +55,18 @@ def as_array(x: Any) -> Any:
     made = numbers(x, where)
     check_dtype(made.dtype, where, x)
     return made
+
+
+def values_of(x: Any) -> Any:
+    """The numbers of an operand as an array, outside of the graph: for what has no gradient."""
+    return x.numpy() if is_tensor(x) else np.asarray(x)
+
+
+def plainly(x: Any) -> Any:
+    """The same of Tensors, in lists too; all else as it is."""
+    if isinstance(x, (list, tuple)) and holds_tensor(x):
+        return type(x)(map(plainly, x))
+    return x.numpy() if is_tensor(x) else x
 
 
 def of_dtype(x: Any, dtype: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.tensor import Tensor
+from tensorviz.ops.operands import values_of
 
 
 def unit(a: Any, length: Any) -> Any:
@@ -15,6 +16,6 @@ def unit(a: Any, length: Any) -> Any:
     found = a / np.where(zero, 1, length)  # by 1, only to keep 0 / 0 from happening
     if not isinstance(a, Tensor):
         return found
-    origin = zero.numpy() if isinstance(zero, Tensor) else np.asarray(zero)
+    origin = values_of(zero)
     # the cube root is 0 at 0, too, and its slope is infinite there; without it that of a / 1 would pass for the slope
     return np.where(origin, np.cbrt(np.where(origin, a, 1)), found) if origin.any() else found

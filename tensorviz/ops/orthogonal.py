@@ -10,6 +10,7 @@ from tensorviz.arguments import one_of
 from tensorviz.engine.op import REGISTRY, Op, apply, expose
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import LinearAlgebraError, ShapeError
+from tensorviz.ops.linalg import transposed
 from tensorviz.ops.operands import as_array
 from tensorviz.ops.samples import Examples
 
@@ -18,18 +19,14 @@ __all__ = ["qr"]
 WALTER = "Walter and Lehmann 2010, Algorithmic differentiation of linear algebra functions with application in optimum experimental design, section 3"
 
 
-def _t(x: Any) -> Any:
-    return np.swapaxes(x, -1, -2)
-
-
 def _mirrored(m: Any) -> Any:
     """The lower triangle with the diagonal, and above it the same once more: QᵀdQ is antisymmetric, so what is above follows from what is below."""
-    return np.tril(m) + _t(np.tril(m, -1))
+    return np.tril(m) + transposed(np.tril(m, -1))
 
 
 def _divided(m: Any, r: Any) -> Any:
     """``m @ inv(r).T``."""
-    return _t(np.linalg.solve(r, _t(m)))
+    return transposed(np.linalg.solve(r, transposed(m)))
 
 
 def _tall(rng: np.random.Generator) -> Examples:
@@ -43,19 +40,24 @@ def _tall(rng: np.random.Generator) -> Examples:
     return found
 
 
-class Orthogonal(Op):
+class Factor(Op, abstract=True):
+    """One of the two; its rule reads the other as well."""
+
+    word = "rotates"
+    slots = ("a",)
+    advice = "the columns must be independent"
+    source = WALTER
+    examples = staticmethod(_tall)
+
+
+class Orthogonal(Factor):
     """The orthonormal columns Q of a = Q R, in the sense of Gram and Schmidt."""
 
     name = "qr_q"
     label = "Q"
-    word = "rotates"
-    slots = ("a",)
     extras = ("r",)
     formulas = ("(g + out @ mirrored(-g.T @ out)) @ inv(r).T, the lower triangle mirrored to the upper",)
-    vjps = (lambda g, out, r: _divided(g - out @ _mirrored(_t(g) @ out), r),)
-    advice = "the columns must be independent"
-    source = WALTER
-    examples = staticmethod(_tall)
+    vjps = (lambda g, out, r: _divided(g - out @ _mirrored(transposed(g) @ out), r),)
 
     @staticmethod
     def forward(a: Any) -> Any:
@@ -63,19 +65,14 @@ class Orthogonal(Op):
         return q, (r,)
 
 
-class Triangular(Op):
+class Triangular(Factor):
     """The triangular factor R of a = Q R."""
 
     name = "qr_r"
     label = "R"
-    word = "rotates"
-    slots = ("a",)
     extras = ("q",)
     formulas = ("q @ mirrored(out @ g.T) @ inv(out).T, the lower triangle mirrored to the upper",)
-    vjps = (lambda g, out, q: _divided(q @ _mirrored(out @ _t(np.triu(g))), out),)
-    advice = "the columns must be independent"
-    source = WALTER
-    examples = staticmethod(_tall)
+    vjps = (lambda g, out, q: _divided(q @ _mirrored(out @ transposed(np.triu(g))), out),)
 
     @staticmethod
     def forward(a: Any) -> Any:
@@ -119,7 +116,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         return r
     q = apply(REGISTRY["qr_q"], (square,), {})
     if m < n:  # further columns are seen from the axes that the first ones make
-        r = np.concatenate([r, _t(q) @ a[..., m:]], axis=-1)
+        r = np.concatenate([r, transposed(q) @ a[..., m:]], axis=-1)
     return r if mode == "r" else QR(q, r)
 
 

@@ -7,16 +7,11 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.op import expose
-from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError, OptionError, ShapeError
 from tensorviz.ops.joining import concatenate
-from tensorviz.ops.operands import as_array, asked, floating, index, of_dtype
+from tensorviz.ops.operands import as_array, asked, floating, index, of_dtype, values_of
 
 __all__: list[str] = []
-
-
-def _values(a: Any) -> Any:
-    return a.numpy() if isinstance(a, Tensor) else np.asarray(a)
 
 
 def _coefficients(p: Any) -> Any:
@@ -31,7 +26,7 @@ def _coefficients(p: Any) -> Any:
 def _polyval(p: Any, x: Any) -> Any:
     """The polynomial with coefficients ``p``, the highest first, at ``x``, by Horner's rule."""
     p, x = as_array(p), as_array(x)
-    y: Any = np.zeros_like(_values(x))
+    y: Any = np.zeros_like(values_of(x))
     for i in range(p.shape[0]):
         y = y * x + p[i]
     return y
@@ -63,7 +58,7 @@ def _polymul(a1: Any, a2: Any) -> Any:
 
 def _led(p: Any) -> Any:
     """Without zeros in front; of nothing else the last of them."""
-    there = np.flatnonzero(_values(p))
+    there = np.flatnonzero(values_of(p))
     return p[there[0] if there.size else -1 :]
 
 
@@ -79,7 +74,7 @@ def _polydiv(u: Any, v: Any) -> tuple[Any, Any]:
         factor = scale * rest[k]
         found.append(factor)
         rest = rest - np.pad(factor * v, (k, more - k))
-    zero = np.isclose(_values(rest), 0, rtol=1e-14)  # what NumPy takes for nothing in front of what is left
+    zero = np.isclose(values_of(rest), 0, rtol=1e-14)  # what NumPy takes for nothing in front of what is left
     first = rest.size - 1 if zero.all() else int(np.argmin(zero))
     return np.stack(found) if found else np.zeros(1, kind), rest[first:]
 

@@ -8,16 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorviz.engine.op import FUNCTIONS, expose
-from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import OptionError, ShapeError
 from tensorviz.ops.axes import count, each, plain
-from tensorviz.ops.operands import as_array, floating, index, refuse_out
+from tensorviz.ops.operands import as_array, floating, index, refuse_out, values_of
 
 __all__: list[str] = []
-
-
-def _values(a: Any) -> Any:
-    return a.numpy() if isinstance(a, Tensor) else np.asarray(a)
 
 
 def _square(what: str, a: Any) -> Any:
@@ -104,7 +99,7 @@ def matrix_norm(x: Any, ord: Any = "fro", axes: tuple[int, int] = (-2, -1), keep
         raise ShapeError(f"norm: two different axes make a matrix, got {axes}")
     m = np.moveaxis(x, axes, (-2, -1))
     if ord in ("fro", None):
-        found = np.sqrt(np.sum(m * m, axis=(-2, -1))) if np.all(_values(m).any(axis=(-2, -1))) else _root_of_squares(m)
+        found = np.sqrt(np.sum(m * m, axis=(-2, -1))) if np.all(values_of(m).any(axis=(-2, -1))) else _root_of_squares(m)
     elif isinstance(ord, str) and ord == "nuc":
         found = np.sum(np.linalg.svd(m, compute_uv=False), axis=-1)
     elif ord in (1, 2, np.inf) and 0 in m.shape[-2:]:
@@ -179,7 +174,7 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, ...]:
     cut = np.finfo(a.dtype).eps * max(a.shape) if rcond is None else max(float(rcond), np.finfo(a.dtype).eps)
     x = np.linalg.pinv(a, cut) @ b
     s = np.linalg.svd(a, compute_uv=False)
-    rank = int(np.sum(_values(s) > cut * _values(s).max(initial=0)))
+    rank = int(np.sum(values_of(s) > cut * values_of(s).max(initial=0)))
     left = b - a @ x
     full = rank == a.shape[1] < a.shape[0]
     residuals = np.atleast_1d(np.sum(left * left, axis=0)) if full else np.zeros(0, a.dtype)

@@ -8,22 +8,17 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.op import FUNCTIONS
-from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError
-from tensorviz.ops.operands import as_array, floating
+from tensorviz.ops.operands import as_array, floating, values_of
 
 __all__: list[str] = []
-
-
-def _values(a: Any) -> Any:
-    return a.numpy() if isinstance(a, Tensor) else np.asarray(a)
 
 
 def _inside(name: str, plain: Callable[..., Any], real: Callable[[Any], Any]) -> None:
     """``plain`` where ``real`` says of every element of the last operand that the result is."""
 
     def checked(*operands: Any) -> Any:
-        if not np.all(real(_values(operands[-1]))):
+        if not np.all(real(values_of(operands[-1]))):
             raise DTypeError(
                 f"np.emath.{name} of such numbers is complex, and a Tensor holds real ones; keep the operand inside the domain of np.{name}, e.g. with np.where"
             )
@@ -42,9 +37,9 @@ for _name in ("arccos", "arcsin", "arctanh"):
 
 def _power(x: Any, p: Any) -> Any:
     x, p = as_array(x), as_array(p)
-    if np.any(_values(x) < 0):
+    if np.any(values_of(x) < 0):
         raise DTypeError("np.emath.power of negative numbers is complex, and a Tensor holds real ones; write x ** n with a whole number n")
-    return np.power(floating(x) if np.any(_values(p) < 0) else x, p)
+    return np.power(floating(x) if np.any(values_of(p) < 0) else x, p)
 
 
 FUNCTIONS[np.emath.power] = _power

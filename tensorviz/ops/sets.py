@@ -7,19 +7,14 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.op import FUNCTIONS, expose
-from tensorviz.engine.tensor import Tensor
 from tensorviz.ops.joining import concatenate
-from tensorviz.ops.operands import as_array
+from tensorviz.ops.operands import as_array, values_of
 
 __all__: list[str] = []
 
 
 _different: Any = np.unique
 """NumPy's own, whose many signatures say nothing of options that are handed on."""
-
-
-def _values(a: Any) -> Any:
-    return a.numpy() if isinstance(a, Tensor) else np.asarray(a)
 
 
 def _needs_gradient(*arrays: Any) -> bool:
@@ -31,8 +26,8 @@ def _unique(ar: Any, return_index: bool = False, return_inverse: bool = False, r
     """The different elements (or slices along an axis), ascending."""
     ar = as_array(ar)
     if not _needs_gradient(ar):
-        return _different(_values(ar), return_index, return_inverse, return_counts, axis, **options)
-    _, first, *rest = _different(_values(ar), True, return_inverse, return_counts, axis, **options)
+        return _different(values_of(ar), return_index, return_inverse, return_counts, axis, **options)
+    _, first, *rest = _different(values_of(ar), True, return_inverse, return_counts, axis, **options)
     found = np.ravel(ar)[first] if axis is None else np.take(ar, first, axis=axis)
     more = ([first] if return_index else []) + rest
     return (found, *more) if more else found
@@ -52,7 +47,7 @@ def _union1d(ar1: Any, ar2: Any) -> Any:
 def _intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """The elements of the first that are in the second, too, ascending."""
     ar1, ar2 = as_array(ar1), as_array(ar2)
-    found, i, j = np.intersect1d(_values(ar1), _values(ar2), assume_unique, return_indices=True)
+    found, i, j = np.intersect1d(values_of(ar1), values_of(ar2), assume_unique, return_indices=True)
     if _needs_gradient(ar1, ar2):
         found = np.ravel(ar1)[i]
     return (found, i, j) if return_indices else found
@@ -62,7 +57,7 @@ def _intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices
 def _setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     """The different elements of the first that are not in the second, ascending; with ``assume_unique`` in their order."""
     ar1 = np.ravel(as_array(ar1)) if assume_unique else np.unique(ar1)
-    return ar1[~np.isin(_values(ar1), _values(ar2))]
+    return ar1[~np.isin(values_of(ar1), values_of(ar2))]
 
 
 @expose(numpy=[np.setxor1d])

@@ -16,13 +16,9 @@ from tensorviz.errors import DTypeError, NoRuleError, OptionError, ShapeError
 from tensorviz.ops import options
 from tensorviz.ops.axes import count, each, plain
 from tensorviz.ops.indexing import index_add
-from tensorviz.ops.operands import as_array, asked, floating, of_dtype
+from tensorviz.ops.operands import as_array, asked, floating, of_dtype, plainly, values_of
 
 __all__: list[str] = []
-
-
-def _values(a: Any) -> Any:
-    return a.numpy() if isinstance(a, Tensor) else np.asarray(a)
 
 
 # ---- averages ----------------------------------------------------------------------------------------------------
@@ -86,12 +82,12 @@ def _flattened(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
 def _places(q: Any, n: Any, method: str) -> tuple[Any, Any, Any]:
     """Between which two of ``n`` sorted elements a quantile lies, and how far towards the second: a Tensor if ``q`` is one and that changes with it."""
     if method in _STEPS:
-        return _steps(_values(q), n, method)
+        return _steps(values_of(q), n, method)
     alpha, beta = _BETWEEN.get(method, (1.0, 1.0))
     at = q * (n - 1) if alpha == beta == 1 else np.clip(n * q + (alpha + q * (1 - alpha - beta)) - 1, 0, n - 1)
     if method not in _BETWEEN:
-        at = _values(at)
-    below = np.floor(_values(at))
+        at = values_of(at)
+    below = np.floor(values_of(at))
     part = at - below
     if method == "lower":
         part = np.zeros_like(part)
@@ -118,9 +114,9 @@ def _steps(q: Any, n: Any, method: str) -> tuple[Any, Any, Any]:
 
 def _between(low: Any, high: Any, part: Any, kind: Any) -> Any:
     """The point ``part`` (a number of dtype ``kind``) of the way from ``low`` to ``high``; at the ends those themselves, so that an infinite neighbour does not turn them into NaN."""
-    way = _values(part)
+    way = values_of(part)
     found = low + (high - low) * (part.astype(kind) if isinstance(part, Tensor) else np.asarray(part, kind))
-    if isinstance(part, Tensor) and np.isfinite(_values(found)).all():
+    if isinstance(part, Tensor) and np.isfinite(values_of(found)).all():
         return found
     return np.where(way == 0, low, np.where(way == 1, high, found))
 
@@ -129,14 +125,14 @@ def _weighted_quantile(a: Any, q: Any, axis: Any, weights: Any, method: str, kee
     """The elements up to which the weights, in the order of the elements, make up the parts ``q``. Which they are is read off the values and the weights: NumPy says it of their ranks."""
     if method != "inverted_cdf":
         raise OptionError(f"{asked()}: weights go with method='inverted_cdf', got {method!r}")
-    a, weights = floating(as_array(a)), _values(weights)
+    a, weights = floating(as_array(a)), values_of(weights)
     rows, kept = _flattened(a, plain(axis))
     if weights.shape != a.shape:
         axes = each(plain(axis), a.ndim)
         if axis is None or weights.shape != tuple([a.shape[i] for i in axes]):
             raise ShapeError(f"{asked()}: weights of shape {weights.shape} fit neither a of shape {a.shape} nor its axes {axis}")
         weights = np.broadcast_to(weights.reshape([a.shape[i] if i in axes else 1 for i in range(a.ndim)]), a.shape)
-    weights, values = _flattened(weights, plain(axis))[0], _values(rows)
+    weights, values = _flattened(weights, plain(axis))[0], values_of(rows)
     order = np.argsort(values, axis=-1, kind="stable")
     ranks = np.empty(order.shape)
     np.put_along_axis(ranks, order, np.broadcast_to(np.arange(order.shape[-1], dtype=float), order.shape), -1)
@@ -144,7 +140,7 @@ def _weighted_quantile(a: Any, q: Any, axis: Any, weights: Any, method: str, kee
     missing = spoilt.all(axis=-1) if skip else spoilt.any(axis=-1)
     ranks[spoilt & ~missing[..., None]] = np.nan  # NumPy passes over those, and would warn of rows without another
     of: Any = np.nanquantile if skip else np.quantile
-    chosen = of(ranks, _values(q), axis=-1, method=method, weights=weights)
+    chosen = of(ranks, values_of(q), axis=-1, method=method, weights=weights)
     places = np.where(missing, -1, chosen).astype(np.intp)  # NaN come last
     found = np.take_along_axis(np.take_along_axis(rows, order, -1), np.moveaxis(np.reshape(places, (-1, *rows.shape[:-1])), 0, -1), -1)
     found = np.moveaxis(found, -1, 0)
@@ -158,17 +154,17 @@ def _quantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: boo
     a = as_array(a)
     if a.dtype.kind != "f":
         a = a.astype(float)
-    if q.size and not (_values(q).min() >= 0 and _values(q).max() <= 1):
+    if q.size and not (values_of(q).min() >= 0 and values_of(q).max() <= 1):
         raise OptionError(f"{asked()}: quantiles lie between 0 and 1 (percentiles between 0 and 100)")
     rows, kept = _flattened(a, plain(axis))
     if not rows.shape[-1]:
         raise ShapeError(f"{asked()} over axis {axis} of shape {a.shape} has no elements; it needs at least one")
     rows = np.sort(rows, axis=-1)  # NaN come last
-    missing = np.isnan(_values(rows))
+    missing = np.isnan(values_of(rows))
     n = np.sum(~missing, axis=-1) if skip else np.full(rows.shape[:-1], rows.shape[-1])
     found = []
     for one in np.ravel(q):
-        below, above, part = _places(one, _values(np.maximum(n, 1)), method)
+        below, above, part = _places(one, values_of(np.maximum(n, 1)), method)
         low, high = (np.take_along_axis(rows, np.expand_dims(i, -1), -1)[..., 0] for i in (below, above))
         between = _between(low, high, part, rows.dtype if kind is None else kind)
         spoilt = n == 0 if skip else missing[..., -1]
@@ -193,7 +189,7 @@ def _quantile_functions(of: Callable[..., Any], scale: float, *, skip: bool) -> 
         if weights is not None:
             if getattr(weights, "requires_grad", False):
                 raise NoRuleError(f"{asked()}: a quantile changes in steps with its weights, which would get no gradient; give weights.numpy()")
-            return _weighted_quantile(a, np.asarray(_values(q)) / scale, axis, weights, method, keepdims, skip=skip)
+            return _weighted_quantile(a, np.asarray(values_of(q)) / scale, axis, weights, method, keepdims, skip=skip)
         kind = None
         if method not in _ELEMENTS and not (isinstance(q, (bool, int, float)) and not isinstance(q, np.float64)):
             # an array or a list of quantiles is as wide as it is, and a number of Python's as narrow as the elements
@@ -207,7 +203,7 @@ def _quantile_functions(of: Callable[..., Any], scale: float, *, skip: bool) -> 
 def _asked_for(q: Any) -> Any:
     """Which quantiles, as floating numbers; a Tensor if they are to get a gradient."""
     q = as_array(q)
-    values = _values(q)
+    values = values_of(q)
     if values.dtype.kind not in "fiub":
         raise DTypeError(f"{asked()}: q holds real numbers, got {shown(q)}")
     return q if getattr(q, "requires_grad", False) else values.astype(float)
@@ -235,7 +231,7 @@ def _nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool 
 def _without(a: Any, neutral: float) -> tuple[Any, Any]:
     """``a`` with a neutral number in place of NaN, which gets no gradient, and where it was none."""
     a = as_array(a)
-    there = ~np.isnan(_values(a))
+    there = ~np.isnan(values_of(a))
     return np.where(there, a, neutral), there
 
 
@@ -328,11 +324,11 @@ REDUCTIONS[np.fmin] = lambda a, axis=0, dtype=None, out=None, keepdims=False, in
 @expose(numpy=[np.bincount])
 def _bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     """How often each whole number occurs; with ``weights``, the sum of those that stand at its places."""
-    places = _values(x)
+    places = values_of(x)
     if weights is None:
         return np.bincount(places, minlength=minlength)
     weights = as_array(weights)
-    counts = np.bincount(places, _values(weights), minlength)  # raises for what does not fit
+    counts = np.bincount(places, values_of(weights), minlength)  # raises for what does not fit
     return index_add(weights if weights.dtype == float else weights.astype(float), (places,), counts.shape)
 
 
@@ -345,16 +341,10 @@ def _histogram(function: Any, place: int) -> None:
             raise NoRuleError(
                 f"np.{function.__name__} has no rule for weights that require a gradient, which would be lost; use np.bincount(np.digitize(x, edges), weights)"
             )
-        return function(*map(_plainly, args), **{key: _plainly(x) for key, x in kwargs.items()})
+        return function(*map(plainly, args), **{key: plainly(x) for key, x in kwargs.items()})
 
     counted.__name__ = function.__name__
     expose(numpy=[function])(counted)
-
-
-def _plainly(x: Any) -> Any:
-    if isinstance(x, (list, tuple)):
-        return type(x)(map(_plainly, x))
-    return x.numpy() if isinstance(x, Tensor) else x
 
 
 _histogram(np.histogram, 4)
@@ -411,7 +401,7 @@ def _variables(series: Any, turned: bool) -> Any:
 def _observed(name: str, given: Any, n: int) -> Any:
     """The weights of observations."""
     w = as_array(given)
-    if w.shape != (n,) or np.any(_values(w) < 0) or (name == "fweights" and np.any(_values(w) % 1)):
+    if w.shape != (n,) or np.any(values_of(w) < 0) or (name == "fweights" and np.any(values_of(w) % 1)):
         raise OptionError(f"{asked()}: {name} holds {n} {'whole ' if name == 'fweights' else ''}numbers, none of them negative, got {shown(given)}")
     return of_dtype(w, float)
 

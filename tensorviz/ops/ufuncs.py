@@ -11,18 +11,10 @@ from tensorviz.engine.op import UFUNC_METHODS
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import AxisError, IndexingError, NoRuleError, ShapeError
 from tensorviz.ops.indexing import index_add
-from tensorviz.ops.operands import as_array, index
+from tensorviz.ops.operands import as_array, index, plainly
 from tensorviz.ops.reduction import sum as total
 
 __all__: list[str] = []
-
-
-def _values(x: Any) -> Any:
-    if isinstance(x, tuple):
-        return tuple(map(_values, x))
-    if isinstance(x, list) and holds_tensor(x):
-        return list(map(_values, x))
-    return x.numpy() if isinstance(x, Tensor) else x
 
 
 # ---- at: in place, at positions that may repeat ------------------------------------------------------------------
@@ -30,13 +22,13 @@ def _values(x: Any) -> Any:
 
 def _at(ufunc: Any, a: Any, indices: Any, b: Any = None, /) -> None:
     """``a[indices] = ufunc(a[indices], b)``, once for every time that a position occurs."""
-    indices = _values(indices)
+    indices = plainly(indices)
     if not isinstance(a, Tensor):
         if getattr(b, "requires_grad", False) or (isinstance(b, (list, tuple)) and holds_tensor(b)):
             raise NoRuleError(
                 f"np.{ufunc.__name__}.at into an array cannot be recorded: the array is outside the graph. Write into a Tensor, e.g. one made by np.zeros_like(x)"
             )
-        ufunc.at(a, indices, *([] if b is None else [_values(b)]))
+        ufunc.at(a, indices, *([] if b is None else [plainly(b)]))
         return
     places = np.arange(a.size).reshape(a.shape)[indices]
     if b is not None:
@@ -127,7 +119,7 @@ def _reduceat(ufunc: Any, a: Any, indices: Any, axis: Any = 0, dtype: Any = None
     what = f"np.{ufunc.__name__}.reduceat"
     _refuse_options(what, {"out": out})
     a, axis = _along(what, a, axis)
-    starts = np.asarray(_values(indices))
+    starts = np.asarray(plainly(indices))
     n = a.shape[axis]
     if starts.ndim != 1 or starts.dtype.kind not in "iu" or not starts.size or starts.min() < 0 or starts.max() >= n:
         raise IndexingError(

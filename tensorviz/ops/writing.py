@@ -9,13 +9,9 @@ import numpy as np
 from tensorviz.engine.op import expose
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import DTypeError, NoRuleError, OptionError, ShapeError
-from tensorviz.ops.operands import as_array, asked
+from tensorviz.ops.operands import as_array, asked, values_of
 
 __all__: list[str] = []
-
-
-def _values(a: Any) -> Any:
-    return a.numpy() if isinstance(a, Tensor) else np.asarray(a)
 
 
 def _written(a: Any) -> Tensor:
@@ -38,7 +34,7 @@ def _repeated(v: Any, n: int) -> Any:
 @expose(numpy=[np.copyto])
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """``dst[...] = src``, where ``where`` holds."""
-    dst, kind = _written(dst), _values(src).dtype
+    dst, kind = _written(dst), values_of(src).dtype
     if not isinstance(src, (bool, int, float)) and not np.can_cast(kind, dst.dtype, casting):  # type: ignore[arg-type]
         raise DTypeError(f"np.copyto: casting={casting!r} does not turn {kind} into {dst.dtype}")
     dst[...] = src if where is True else np.where(where, src, dst)
@@ -47,7 +43,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 @expose(numpy=[np.put])
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """``v`` at the positions ``ind`` of the flattened ``a``, said over and over if it is shorter."""
-    a, places = _written(a), _values(ind).ravel()
+    a, places = _written(a), values_of(ind).ravel()
     if mode not in ("raise", "wrap", "clip"):
         raise OptionError(f"np.put: mode is 'raise', 'wrap' or 'clip', got {mode!r}")
     places = places % a.size if mode == "wrap" else np.clip(places, 0, a.size - 1) if mode == "clip" else places
@@ -60,7 +56,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """Where the mask holds, the element of ``values`` at the same place (said over and over if there are fewer)."""
     a = _written(a)
-    chosen = np.broadcast_to(_values(mask).astype(bool), a.shape)
+    chosen = np.broadcast_to(values_of(mask).astype(bool), a.shape)
     a[...] = np.where(chosen, np.reshape(_repeated(values, a.size), a.shape), a)
 
 
@@ -68,7 +64,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Where the mask holds, one of ``vals`` after the other, said over and over."""
     arr = _written(arr)
-    places = np.nonzero(np.reshape(_values(mask), arr.shape))
+    places = np.nonzero(np.reshape(values_of(mask), arr.shape))
     if places[0].size:
         arr[places] = _repeated(vals, places[0].size)
 
@@ -76,7 +72,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 @expose(numpy=[np.put_along_axis])
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     """``values`` at the places that ``np.take_along_axis(arr, indices, axis)`` would read."""
-    arr, indices = _written(arr), _values(indices)
+    arr, indices = _written(arr), values_of(indices)
     if axis is None:
         flat = np.ravel(arr).copy()
         flat[indices.ravel()] = values
