@@ -14,20 +14,19 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
-from tensorviz.arguments import flag, number, one_of
+from tensorviz.arguments import number
 from tensorviz.trace import Trace
 from tensorviz.views import format as fmt
 from tensorviz.views import text
 from tensorviz.views.boxes import Station
 from tensorviz.views.curves import number as n
+from tensorviz.views.drawing_options import DrawingOptions
 from tensorviz.views.exported import Markup, exported
-from tensorviz.views.layout import DIRECTIONS, ENGINES
 from tensorviz.views.legend import legend as make_legend
 from tensorviz.views.legend import plain_notes
 from tensorviz.views.marks import Pen
-from tensorviz.views.options import check_values, refuse_unknown
+from tensorviz.views.options import refuse_unknown
 from tensorviz.views.paint import SPECIAL, Still, look
-from tensorviz.views.palette import palette as tokens_of
 from tensorviz.views.paragraph import wrap
 from tensorviz.views.parts import Parts, parts
 from tensorviz.views.picture import Composer
@@ -100,44 +99,26 @@ def to_animated_svg(
 
     """
     refuse_unknown("to_animated_svg", unknown, OPTIONS)
-    drawing = (palette, direction, engine, title, scale, legend, max_nodes, timeout)
-    return exported("to_animated_svg", path, Markup(animated("to_animated_svg", trace, step, steps, seconds_per_step, *drawing).markup))
+    drawing = DrawingOptions(palette, direction, engine, title, scale, legend, max_nodes, timeout)
+    return exported("to_animated_svg", path, Markup(animated("to_animated_svg", trace, step, steps, seconds_per_step, drawing).markup))
 
 
-def animated(
-    where: str,
-    trace: Trace,
-    step: int | None,
-    steps: str | Sequence[int],
-    seconds_per_step: float,
-    palette: str,
-    direction: str,
-    engine: str,
-    title: str | None,
-    scale: float,
-    legend: bool,
-    max_nodes: int,
-    timeout: float,
-) -> Film:
+def animated(where: str, trace: Trace, step: int | None, steps: str | Sequence[int], seconds_per_step: float, drawing: DrawingOptions) -> Film:
     """The film with its document, for the function ``where``; the arguments are those of :func:`to_animated_svg`."""
     check_step(trace, step, where)
-    tokens = tokens_of(palette, where)
-    one_of(where, "direction", direction, DIRECTIONS)
-    one_of(where, "engine", engine, ENGINES)
-    check_values(where, scale, max_nodes, title, timeout)
-    flag(where, "legend", legend)
+    tokens = drawing.checked(where)
     number(where, "seconds_per_step", seconds_per_step, least=0.05, most=60)
     wanted = sorted({k for k in stops(trace, steps, where) if step is None or k <= step})
     if step is not None and step not in wanted:
         wanted.append(step)
     paint = Styled(tokens)
-    drawn, shown = _light(trace, max_nodes)
-    composer = Composer(trace, paint, scale_of(trace), drawn, shown, direction)
-    composer.place(engine, timeout)
+    drawn, shown = _light(trace, drawing.max_nodes)
+    composer = Composer(trace, paint, scale_of(trace), drawn, shown, drawing.direction)
+    composer.place(drawing.engine, drawing.timeout)
     wanted = _drawn(trace, composer, wanted)
     for chosen, note in _fewer(trace, composer, wanted, steps, step):
         film = Film(composer, chosen, step, float(seconds_per_step))
-        film.markup = film.document(paint, title, scale, legend, note)
+        film.markup = film.document(paint, drawing.title, drawing.scale, drawing.legend, note)
         if len(film.markup.encode()) <= MOST_BYTES:
             break
     return film

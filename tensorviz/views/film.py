@@ -15,6 +15,7 @@ from tensorviz.views import text
 from tensorviz.views.captions import title as title_of
 from tensorviz.views.curves import arrow
 from tensorviz.views.curves import number as n
+from tensorviz.views.drawing_options import DrawingOptions
 from tensorviz.views.labels import CELL_HEIGHT, CELL_LEAST, SIZE, Label, label
 from tensorviz.views.layout.types import Point
 from tensorviz.views.legend import legend as make_legend
@@ -76,27 +77,14 @@ def check_film(trace: Trace, steps: Any, step: Any, columns: Any) -> list[int]:
     return chosen
 
 
-def film(
-    trace: Trace,
-    chosen: list[int],
-    tokens: Tokens,
-    *,
-    columns: int | None,
-    direction: str,
-    engine: str,
-    title: str | None,
-    scale: float,
-    legend: bool,
-    max_nodes: int,
-    timeout: float,
-) -> str:
+def film(trace: Trace, chosen: list[int], tokens: Tokens, columns: int | None, drawing: DrawingOptions) -> str:
     """The document; see :func:`tensorviz.views.svg.to_svg`."""
     paint = Still(tokens)
     pen = Pen(paint, scale_of(trace))
     told = [trace.data.steps[k].node for k in dict.fromkeys(chosen)]
-    drawn = scene(trace, focus=focus_at(trace, chosen[-1]), sender=sender_at(trace, chosen[-1]), also=told, most=min(max_nodes, MOST_NODES))
-    composer = Composer(trace, paint, pen.scale, drawn, [_bare(p) for p in parts(trace, drawn)], direction)
-    composer.place(engine, timeout)
+    drawn = scene(trace, focus=focus_at(trace, chosen[-1]), sender=sender_at(trace, chosen[-1]), also=told, most=min(drawing.max_nodes, MOST_NODES))
+    composer = Composer(trace, paint, pen.scale, drawn, [_bare(p) for p in parts(trace, drawn)], drawing.direction)
+    composer.place(drawing.engine, drawing.timeout)
     picture_width, picture_height = composer.size
     order = sorted(set(chosen))
     graphs = {k: composer.draw(now).body for k, now in zip(order, composer.states(order), strict=True)}
@@ -111,9 +99,9 @@ def film(
     wide = 2 * PADDING + columns * width + (columns - 1) * GAP
     out: list[str] = []
     y = PADDING
-    if title:
-        out.append(pen.text(PADDING, y + 14, text.cut(title, 200), "title", 16))
-        wide = max(wide, 2 * PADDING + text.heading(text.cut(title, 200)))
+    if drawing.title:
+        out.append(pen.text(PADDING, y + 14, text.cut(drawing.title, 200), "title", 16))
+        wide = max(wide, 2 * PADDING + text.heading(text.cut(drawing.title, 200)))
         y += 34
     for row in rows:
         middle = max(frame.high for frame in row)
@@ -125,7 +113,7 @@ def film(
                 out.append(pen.path(f"M{n(x - GAP / 2)},{n(y)}V{n(y + high)}", "frame"))
         y += high + (GAP if row is not rows[-1] else 0)
     every = composer.stations.values()
-    if legend:
+    if drawing.legend:
         lines, added = make_legend(
             pen,
             PADDING,
@@ -139,18 +127,18 @@ def film(
             signs=composer.signs,
             waiting=False,
             notes=composer.notes,
-            sideways=direction == "LR",
+            sideways=drawing.direction == "LR",
         )
     else:
         lines, added = plain_notes(pen, composer.notes, PADDING, y)
     out.append(lines)
-    high = y + added + (GAP / 2 if legend else 0) + PADDING
+    high = y + added + (GAP / 2 if drawing.legend else 0) + PADDING
     roots = ", ".join(trace.nodes[r].title for r in trace.roots)
     name = f"Backward pass of {roots}, {fmt.counted(len(chosen), 'step')} side by side"
     paper = f'<rect width="{n(wide)}" height="{n(high)}" {paint.attributes("paper")}/>'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="tv-graph tv-film" viewBox="0 0 {n(wide)} {n(high)}" width="{n(wide * scale)}" '
-        f'height="{n(high * scale)}" data-step="{chosen[-1]}" data-steps="{" ".join(map(str, chosen))}" role="img" aria-label="{text.xml(name)}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="tv-graph tv-film" viewBox="0 0 {n(wide)} {n(high)}" width="{n(wide * drawing.scale)}" '
+        f'height="{n(high * drawing.scale)}" data-step="{chosen[-1]}" data-steps="{" ".join(map(str, chosen))}" role="img" aria-label="{text.xml(name)}">'
         f"<title>{text.xml(name)}</title>{paper}{''.join(out)}</svg>\n"
     )
 

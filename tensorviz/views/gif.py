@@ -13,6 +13,7 @@ import numpy as np
 from tensorviz.errors import MissingExtraError
 from tensorviz.trace import Array, Trace
 from tensorviz.views.animation import OPTIONS, PAUSE, animated
+from tensorviz.views.drawing_options import DrawingOptions
 from tensorviz.views.exported import Moving, exported
 from tensorviz.views.image import renderer
 from tensorviz.views.options import check_values, refuse_unknown
@@ -56,7 +57,8 @@ def to_gif(
     refuse_unknown("to_gif", unknown, OPTIONS)
     if steps is None:
         steps = next((s for s in GRANULARITIES if len(stops(trace, s, "to_gif")) <= MOST_FRAMES), GRANULARITIES[-1])
-    film = animated("to_gif", trace, step, steps, seconds_per_step, palette, direction, engine, title, 1.0, legend, max_nodes, timeout)
+    drawing = DrawingOptions(palette, direction, engine, title, 1.0, legend, max_nodes, timeout)
+    film = animated("to_gif", trace, step, steps, seconds_per_step, drawing)
     draw = renderer("to_gif")
     try:
         from PIL import Image

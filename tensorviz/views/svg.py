@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
-from tensorviz.arguments import flag, one_of
+from tensorviz.arguments import one_of
 from tensorviz.errors import OptionError
 from tensorviz.trace import Trace
 from tensorviz.views import text
 from tensorviz.views.curves import number as n
+from tensorviz.views.drawing_options import DrawingOptions
 from tensorviz.views.exported import Markup, exported
 from tensorviz.views.film import check_film, film
-from tensorviz.views.layout import DIRECTIONS, ENGINES
+from tensorviz.views.layout import DIRECTIONS
 from tensorviz.views.legend import legend as make_legend
 from tensorviz.views.legend import plain_notes
 from tensorviz.views.marks import Pen
-from tensorviz.views.options import check_values, refuse_unknown
+from tensorviz.views.options import refuse_unknown
 from tensorviz.views.paint import Skeleton, Still
-from tensorviz.views.palette import palette as tokens_of
 from tensorviz.views.picture import Picture, compose
 from tensorviz.views.scale import scale_of
 from tensorviz.views.scene import MOST_NODES
@@ -93,26 +93,10 @@ def to_svg(
     """
     refuse_unknown("to_svg", unknown, OPTIONS)
     check_step(trace, step, "to_svg")
-    tokens = tokens_of(palette, "to_svg")
-    one_of("to_svg", "direction", direction, DIRECTIONS)
-    one_of("to_svg", "engine", engine, ENGINES)
-    check_values("to_svg", scale, max_nodes, title, timeout)
-    flag("to_svg", "legend", legend)
+    drawing = DrawingOptions(palette, direction, engine, title, scale, legend, max_nodes, timeout)
+    tokens = drawing.checked("to_svg")
     if steps is not None:
-        chosen = check_film(trace, steps, step, columns)
-        markup = film(
-            trace,
-            chosen,
-            tokens,
-            columns=columns,
-            direction=direction,
-            engine=engine,
-            title=title,
-            scale=scale,
-            legend=legend,
-            max_nodes=max_nodes,
-            timeout=timeout,
-        )
+        markup = film(trace, check_film(trace, steps, step, columns), tokens, columns, drawing)
     elif columns is not None:
         raise OptionError("to_svg: columns is for a filmstrip: say which steps, as in steps=[0, 3, 5]")
     else:

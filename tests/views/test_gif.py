@@ -11,6 +11,7 @@ import pytest
 
 from tensorviz.errors import MissingExtraError, OptionTypeError
 from tensorviz.views.animation import PAUSE, animated
+from tensorviz.views.drawing_options import DrawingOptions
 from tensorviz.views.gif import COLOURS, Colours, to_gif
 from tensorviz.views.stops import stops
 from tensorviz.widgets.drawing import draw
@@ -46,7 +47,7 @@ def test_its_paper_is_that_of_the_page_around_it(palette: str, paper: tuple[int,
 
 def test_a_still_of_the_film_holds_what_is_seen_then_and_no_motion():
     trace = circuits.broadcast()
-    film = animated("to_gif", trace, None, [0, 4], 0.9, "light", "LR", "auto", None, 1.0, True, 100, 20.0)
+    film = animated("to_gif", trace, None, [0, 4], 0.9, DrawingOptions("light", "LR", "auto", None, 1.0, True, 100, 20.0))
     first, last = film.still(0), film.still(2)
     assert "animation" not in first and "@" not in first
     assert 'transform="scale(0.5,1)"' in first and 'transform="scale(1,1)"' in last

@@ -49,16 +49,21 @@ def test_boxes_never_overlap(engine: str, direction: str, seed: int) -> None:
     assert overlaps(boxes, placed) == []
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_an_edge_runs_from_the_middle_of_the_tails_right_side_to_its_port_on_the_heads_left_side(engine: str) -> None:
-    boxes, links = circuit()
-    placed = layout(boxes, links, engine=engine)
+def edges_end_where_they_should(boxes: list[Box], links: list[Link], placed: Layout) -> None:
+    """In the middle of the tail's right side, and at the port on the head's left side."""
     size = {box.id: box for box in boxes}
     for link, curve in zip(links, placed.splines, strict=True):
         tail, head = placed.positions[link.tail], placed.positions[link.head]
         assert len(curve) % 3 == 1
         assert curve[0] == pytest.approx((tail.x + size[link.tail].width / 2, tail.y), abs=0.6)
         assert curve[-1] == pytest.approx((head.x - size[link.head].width / 2, head.y + link.port), abs=0.6)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_edge_runs_from_the_middle_of_the_tails_right_side_to_its_port_on_the_heads_left_side(engine: str) -> None:
+    boxes, links = circuit()
+    placed = layout(boxes, links, engine=engine)
+    edges_end_where_they_should(boxes, links, placed)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -236,13 +241,8 @@ def test_a_long_chain_is_laid_in_rows_for_a_slide_and_every_edge_still_ends_wher
     placed = fold(layout(boxes, links), boxes, links)
     assert 1.2 <= placed.width / placed.height <= 3.3
     assert overlaps(boxes, placed) == []
-    size = {box.id: box for box in boxes}
-    for link, curve in zip(links, placed.splines, strict=True):
-        tail, head = placed.positions[link.tail], placed.positions[link.head]
-        assert len(curve) % 3 == 1
-        assert curve[0] == pytest.approx((tail.x + size[link.tail].width / 2, tail.y), abs=0.6)
-        assert curve[-1] == pytest.approx((head.x - size[link.head].width / 2, head.y + link.port), abs=0.6)
-        assert all(0 <= p.x <= placed.width and 0 <= p.y <= placed.height for p in curve)
+    edges_end_where_they_should(boxes, links, placed)
+    assert all(0 <= p.x <= placed.width and 0 <= p.y <= placed.height for curve in placed.splines for p in curve)
     # of the chain, one for each end of a row; and those that pass by rows
     assert 3 <= len(placed.turns) <= 6 + skips
 
