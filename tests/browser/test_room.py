@@ -54,7 +54,7 @@ def about(trace: Trace, k: int) -> list[int]:
 def seen(stepper: Locator, trace: Trace, k: int) -> list[object]:
     """What of a step is not in sight."""
     at(stepper, k)
-    stepper.page.evaluate("Promise.all(document.getAnimations().map(a => a.finished))")
+    stepper.page.evaluate("Promise.allSettled(document.getAnimations().map(a => a.finished))")
     return list(stepper.locator(".tv-stage").first.evaluate(OUTSIDE, about(trace, k)))
 
 
