@@ -140,10 +140,18 @@ def relay() -> Any:
 def heard_beside_cells(widget: Any) -> None:
     """Have what a page says to a widget heard where the page sends it, in JupyterLab beside the cells, so that a check can be stopped while a cell runs.
 
-    ipykernel takes it to where the widget has last spoken from instead, which of a thread is where the cells run.
+    ipykernel takes it to where the widget has last spoken from instead, which of a thread is where the cells run. And a comm runs IPython's hooks of
+    a cell around every message: from beside a cell that draws, matplotlib's would take the unfinished figure away from it, and draw in two threads.
     """
+    comm = widget.comm
+
+    def hear(message: Any) -> None:
+        if comm._msg_callback:
+            comm._msg_callback(message)
+
     with suppress(AttributeError):  # not in a kernel
-        widget.comm._reply_subshell_for = lambda _data, sent_to: sent_to
+        comm._reply_subshell_for = lambda _data, sent_to: sent_to
+        comm.handle_msg = hear
 
 
 def _on_message(message: Mapping[str, Any]) -> None:

@@ -50,6 +50,36 @@ def test_live_both_ways_then_on_without_a_kernel_then_on_after_reopening(open_no
     at(stepper, 10)
 
 
+DRAWS = """\
+import time
+import matplotlib.pyplot as plt
+figure, axes = plt.subplots(figsize=(2, 1))
+axes.plot([1.0, 2.0])
+print("begun", flush=True)
+while stepper.step < 2:
+    time.sleep(0.01)
+time.sleep(0.3)
+print("figures:", plt.get_fignums())
+axes.set_title("whole")
+"""
+
+
+def test_what_a_page_says_while_a_cell_draws_leaves_the_figure_to_the_cell(one_notebook):
+    book = one_notebook([BROADCAST + "stepper = trace.show()\nstepper", DRAWS])
+    book.run(0)
+    stepper = book.debugger()
+    at(stepper, 0)
+    book.page.evaluate(
+        "() => { const a = window.jupyterapp; a.shell.currentWidget.content.activeCellIndex = 1; a.commands.execute('notebook:run-cell'); }"
+    )
+    expect(book.page.get_by_text("begun", exact=True)).to_be_visible()
+    for step in (1, 2):
+        stepper.get_by_role("button", name="Next step").click()
+        at(stepper, step)
+    expect(book.output(1).first).to_contain_text("figures: [1]")
+    expect(book.output(1).locator("img")).to_have_count(1)
+
+
 def test_a_trace_at_the_end_of_a_cell_opens_the_stepper_and_a_crash_does_not_stop_it(one_notebook):
     book = one_notebook([BROADCAST + "trace"])
     book.run_all()
