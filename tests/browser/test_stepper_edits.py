@@ -36,6 +36,8 @@ def change(stepper: Locator, name: str, to: str) -> None:
     """As somebody without a mouse does it."""
     press = stepper.page.keyboard.press
     entry(stepper, name).focus()
+    # Keys go to the frame that has the focus, and a frame may be a process of its own that hears of it later.
+    wait_until(lambda: stepper.evaluate("e => e.ownerDocument.hasFocus()"), "the focus of the frame", 15)
     press("Enter")
     field = stepper.get_by_role("textbox", name=f"New value of {name}")
     expect(field).to_be_focused()
