@@ -36,8 +36,6 @@ def change(stepper: Locator, name: str, to: str) -> None:
     """As somebody without a mouse does it."""
     press = stepper.page.keyboard.press
     entry(stepper, name).focus()
-    # Keys go to the frame that has the focus, and a frame may be a process of its own that hears of it later.
-    wait_until(lambda: stepper.evaluate("e => e.ownerDocument.hasFocus()"), "the focus of the frame", 15)
     press("Enter")
     field = stepper.get_by_role("textbox", name=f"New value of {name}")
     expect(field).to_be_focused()
@@ -168,6 +166,9 @@ display(first, second)"""
         expect(stepper.locator(".tv-link")).to_have_text("live")
         stepper.get_by_role("button", name="Last step").click()
         select(stepper, "leaf x (2,)")
+    # Any word to the kernel would be answered with the news; what the pages have to say so far has to have arrived.
+    told = "print(*(output._of_trace[trace].state.get('selected') is not None for trace in (first, second)))"
+    wait_until(lambda: book.python(told) == "True True", "the selections in the kernel")
     book.python("output.let_go(first); del first; gc.collect()")
     for stepper in (let_go, kept):
         change(stepper, "x[0]", "5")
