@@ -11,7 +11,8 @@ from tensorviz.engine.late import load_all
 from tensorviz.engine.node import UNSETTLED, is_tensor, new_uid
 from tensorviz.engine.op import ACCUMULATIONS, FUNCTIONS, REDUCTIONS, REGISTRY, UFUNC_METHODS, UFUNCS, apply, frame
 from tensorviz.engine.refusals import TOLD, told
-from tensorviz.errors import DTypeError, NoRuleError
+from tensorviz.engine.unbroadcast import can_grow
+from tensorviz.errors import DTypeError, NoRuleError, ShapeError
 
 
 def of_ufunc(_: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -48,7 +49,7 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
         return _written(out[0], ufunc, method, inputs, {k: v for k, v in kwargs.items() if k != "out"})
     if out is not None and all(o is None or is_tensor(o) for o in out):  # of several results
         results = array_ufunc(ufunc, method, inputs, {k: v for k, v in kwargs.items() if k != "out"})
-        return tuple([r if o is None else _received(o, r, None) for o, r in zip(out, results, strict=True)])
+        return tuple([r if o is None else _received(f"np.{ufunc.__name__}", o, r, None) for o, r in zip(out, results, strict=True)])
     if out is not None:
         raise NoRuleError(
             f"np.{ufunc.__name__} with out= (or an array changed in place by a Tensor, as in `a += x`) cannot be recorded: the array is outside the graph. Write a = a {_sign(ufunc)} x"
@@ -97,11 +98,13 @@ def _written(out: Any, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs:
     op = UFUNCS.get(ufunc) if method == "__call__" else None
     if op is not None:
         out._step_aside(op)
-    return _received(out, array_ufunc(ufunc, method, inputs, kwargs), op)
+    what = f"np.{ufunc.__name__}{'' if method == '__call__' else f'.{method}'}"
+    return _received(what, out, array_ufunc(ufunc, method, inputs, kwargs), op, exact=method not in ("__call__", "outer"))
 
 
-def _received(out: Any, found: Any, op: Any) -> Any:
-    """``out`` with a result in its place, as that of ``op`` if it is one; otherwise assigned to all of its elements."""
+def _received(what: str, out: Any, found: Any, op: Any, *, exact: bool = False) -> Any:
+    """``out`` with a result in its place, as that of ``op`` if it is one; otherwise assigned to all of its elements. ``exact``: it has the result's shape."""
+    _fits(what, out, np.shape(found), exact)
     if (
         op is None
         or not is_tensor(found)
@@ -114,12 +117,21 @@ def _received(out: Any, found: Any, op: Any) -> Any:
     return out._receive(found, op.name)
 
 
+def _fits(what: str, out: Any, shape: tuple[int, ...], exact: bool) -> None:
+    """Refuse a Tensor into which NumPy would not write a result of this shape; an assignment would, which does without leading axes of one element."""
+    if out.shape != shape and (exact or not can_grow(shape, out.shape)):
+        raise ShapeError(
+            f"{what}: the result has shape {shape}, which does not fit into the out= of shape {out.shape}; give one of the result's shape, e.g. np.zeros_like(x, shape={shape})"
+        )
+
+
 def _written_where(out: Any, ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The same where a mask holds. The others are not computed, so that a logarithm of 0 there neither warns nor spoils a gradient."""
     where = kwargs.pop("where")
     chosen = np.asarray(where.numpy() if is_tensor(where) else where)
     if chosen.dtype != bool:
         raise DTypeError(f"np.{ufunc.__name__}: where holds True or False for each element, got dtype {chosen.dtype}")
+    _fits(f"np.{ufunc.__name__}", out, np.broadcast_shapes(chosen.shape, *map(np.shape, inputs)), False)
     chosen = np.broadcast_to(chosen, out.shape)
     out[chosen] = ufunc(*[np.broadcast_to(x, out.shape)[chosen] if np.ndim(x) else x for x in inputs], **kwargs)
     return out
@@ -159,7 +171,11 @@ def array_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     before = new_uid()
     result = ours(*args, **rest)
     made = is_tensor(result) and result.own is None and result.uid > before  # and no Tensor that somebody has already
-    return _received(out, result, op if made else None)
+    return _received(path_of(func), out, result, op if made else None, exact=func not in _WRITES_AS_UFUNCS)
+
+
+_WRITES_AS_UFUNCS = {np.around, np.clip, np.fix, np.isneginf, np.isposinf, np.outer, np.round}
+"""Functions that repeat their result in an ``out=`` which is larger."""
 
 
 def path_of(function: Any) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from tensorviz.engine.graph import holds_tensor
 from tensorviz.engine.op import UFUNC_METHODS
 from tensorviz.engine.tensor import Tensor
-from tensorviz.errors import AxisError, IndexingError, NoRuleError, ShapeError
+from tensorviz.errors import AxisError, IndexingError, NoRuleError, OptionError, ShapeError
 from tensorviz.ops.indexing import index_add
 from tensorviz.ops.operands import as_array, index, plainly
 from tensorviz.ops.reduction import sum as total
@@ -28,6 +28,8 @@ def _at(ufunc: Any, a: Any, indices: Any, b: Any = None, /) -> None:
             raise NoRuleError(
                 f"np.{ufunc.__name__}.at into an array cannot be recorded: the array is outside the graph. Write into a Tensor, e.g. one made by np.zeros_like(x)"
             )
+        if isinstance(a, np.ndarray) and not a.flags.writeable:  # NumPy does not look, and would change what a record holds
+            raise OptionError(f"np.{ufunc.__name__}.at: the array of shape {a.shape} is read-only; write into a copy of it, or into a Tensor")
         ufunc.at(a, indices, *([] if b is None else [plainly(b)]))
         return
     places = np.arange(a.size).reshape(a.shape)[indices]

@@ -75,6 +75,15 @@ def test_at_leaves_plain_arrays_to_numpy_and_keeps_dtypes():
         np.add.at(leaf([1.0]) * 1, [5], 1.0)
 
 
+def test_at_leaves_what_is_read_only_alone_as_every_other_write_of_numpys_does():
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    for values in (x.numpy(), y.data, np.broadcast_to(0.0, 2)):
+        with pytest.raises(ValueError, match=r"^np\.add\.at: the array of shape \(2,\) is read-only; write into a copy"):
+            np.add.at(values, tv.tensor([0, 0]), 5.0)
+    assert (x.tolist(), y.tolist()) == ([1, 2], [2, 4])
+
+
 REDUCED = {
     "differences": lambda x: np.subtract.reduce(x, axis=1),
     "quotients": lambda x: np.divide.reduce(x, axis=0, keepdims=True),
@@ -155,6 +164,44 @@ def test_a_method_says_which_function_writes():
         x.sum(axis=0, out=np.zeros_like(x[0]))
     with pytest.raises(DTypeError, match=r"outside the graph. Give a Tensor"):
         np.sum(x, axis=0, out=np.zeros(2))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x, out: np.multiply(x[None], 2, out=out),
+        lambda x, out: np.multiply(np.tile(x, (3, 1)), 2, out=out),
+        lambda x, out: np.add(x, np.ones((1, 2)), out=out),
+        lambda x, out: np.less(x[None], 2, out=out),
+        lambda x, out: np.exp(x[None], out=out, where=np.array([True, False])),
+        lambda x, out: np.exp(x, out=out, where=np.array([[True, False]])),
+        lambda x, out: np.clip(x[None], 0, 1, out=out),
+        lambda x, out: np.divmod(x[None], 2, out=(out, None)),
+        lambda x, out: np.add.reduce(x[None, None], 0, out=out),
+        lambda x, out: np.multiply.accumulate(x[None], 0, out=out),
+        lambda x, out: np.sum(x[None, None], axis=0, out=out),
+        lambda x, out: np.sum(np.tile(x, (3, 1)), axis=0, out=np.tile(out, (3, 1))),
+        lambda x, out: np.cumsum(x[None], 0, out=out),
+        lambda x, out: np.concatenate([x[None]], out=out),
+        lambda x, out: np.take(x[None], [0], 0, out=out),
+    ],
+)
+def test_a_result_of_another_shape_than_its_out_is_refused_where_numpy_refuses_it(write):
+    for x, out in ((np.array([1.0, 2.0]), np.zeros(2)), (leaf([1.0, 2.0]), tv.tensor([0.0, 0.0]))):
+        with pytest.raises(ValueError) as told:  # noqa: PT011 - NumPy has a text for each
+            write(x, out)
+    assert isinstance(told.value, ShapeError)
+    assert "np." in str(told.value)
+    assert "which does not fit into the out= of shape" in str(told.value)
+
+
+def test_a_ufunc_repeats_its_result_in_a_larger_out():
+    x, out = leaf([1.0, 2.0]), np.zeros_like(tv.tensor(np.zeros((3, 2))))
+    np.multiply(x, 2, out=out)
+    np.clip(x, 0, 1, out=np.zeros_like(out))
+    assert out.tolist() == [[2, 4]] * 3
+    out.sum().backward()
+    assert x.grad.tolist() == [6, 6]
 
 
 def test_nan_to_num_changes_a_tensor_in_place():
