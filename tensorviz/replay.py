@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorviz.arguments import dtype_of, mapping, shown
+from tensorviz.engine.aside import Aside, apart
 from tensorviz.engine.node import NO_PARAMS, Node
 from tensorviz.engine.node import node as new_node
 from tensorviz.engine.op import REGISTRY
@@ -184,7 +185,7 @@ class Program:
                 f"node {i} ({node.title}) is the result of {one_line(node.op)!r}, which is no op of tensorviz: a custom op is a Python function, and no record holds it. "
                 f"Define it again with tv.custom_op({node.op!r}, ...) in this process, then replay"
             )
-        forward = op.run
+        forward = apart(op.run) if op.foreign else op.run
         if op.extras:
             forward = _first(forward)
         params = node.params
@@ -219,7 +220,7 @@ def same_op(nodes: Sequence[Runnable], i: int) -> None:
         return
     operands = [_held(nodes[j], None) for j in node.inputs]
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), Aside():
             again = np.asarray(op.run(*operands, **node.params))
     except Exception as error:
         error.add_note(f"raised while node {i} ({node.title}) was run again on the operands of the record")

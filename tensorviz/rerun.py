@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorviz.arguments import mapping, shown
+from tensorviz.engine.aside import Aside
 from tensorviz.engine.node import Node
 from tensorviz.engine.op import REGISTRY
 from tensorviz.engine.record import optional_array, read_only
@@ -46,7 +47,8 @@ def rerun(trace: Trace, values: Mapping[Any, npt.ArrayLike] | None = None, *, sh
     values, shares = {} if values is None else values, {} if shares is None else shares
     mapping("rerun", "its first argument", values, "{'W': array} (keys: Tensors, names or ids)")
     mapping("rerun", "shares", shares, "{'3:0': array} (keys: consumer:slot)")
-    return Trace(_Rerun(trace, values, shares).data())
+    with Aside():
+        return Trace(_Rerun(trace, values, shares).data())
 
 
 class _Rerun:

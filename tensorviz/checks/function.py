@@ -27,6 +27,7 @@ from tensorviz.checks.search import Outcome, along
 from tensorviz.checks.stale import overwritten
 from tensorviz.checks.subject import Subject, agrees, read, title
 from tensorviz.engine import tensor as tensors
+from tensorviz.engine.aside import Aside
 from tensorviz.engine.mode import enable_grad
 from tensorviz.engine.record import Pass
 from tensorviz.engine.stale import refuse_stale
@@ -66,8 +67,8 @@ def gradcheck(
         rtol=number("gradcheck", "rtol", rtol, least=0),
         eps=None if eps is None else number("gradcheck", "eps", eps, above=0, finite=True),
     )
-    with _nothing_left(), enable_grad(), np.errstate(all="ignore"):
-        report = _Call(f, inputs, ruler).report()
+    with _nothing_left(), enable_grad(), np.errstate(all="ignore"), Aside() as aside:
+        report = _Call(f, inputs, ruler, aside).report()
     if raise_exception and not report.ok:
         error = CheckError(str(report))
         error.report = report
@@ -93,8 +94,8 @@ class _Unsteady(Exception):  # noqa: N818 - a signal inside this module
 class _Call:
     """One function with its inputs."""
 
-    def __init__(self, f: Callable[..., Any], inputs: Sequence[Any], ruler: Ruler) -> None:
-        self.f, self.given, self.ruler = f, inputs, ruler
+    def __init__(self, f: Callable[..., Any], inputs: Sequence[Any], ruler: Ruler, aside: dict[Any, Any]) -> None:
+        self.f, self.given, self.ruler, self.aside = f, inputs, ruler, aside
         self.names = _names(f, inputs)
         self.refused: list[Block] = []
         self.points: dict[int, Floats] = {}
@@ -145,6 +146,11 @@ class _Call:
                 found.append(value.copy() if isinstance(value, np.ndarray) else value)
         return found
 
+    def called(self, *args: Any) -> Any:
+        """What f returns; it finds the same gradients at every call, whatever it added to them at the last."""
+        self.aside.clear()
+        return self.f(*args)
+
     def value(self, points: Mapping[int, Floats]) -> list[Any]:
         """The float outputs at other points, as arrays."""
 
@@ -152,12 +158,12 @@ class _Call:
             return self.arguments(points, lambda _, x: (x.copy() if x.ndim else x[()]) if self.plain else tensor(x, requires_grad=self.recorded))
 
         try:
-            result = self.f(*made())
+            result = self.called(*made())
         except GraphError:
             if self.plain or self.recorded:
                 raise
             self.recorded = True
-            result = self.f(*made())
+            result = self.called(*made())
         return [np.array(v.numpy() if isinstance(v, Tensor) else v) for v in _floats(result)]
 
     def flat(self, points: Mapping[int, Floats]) -> Floats:
@@ -165,7 +171,7 @@ class _Call:
             given = list(self.given)
             for k, x in points.items():
                 given[k] = x.copy() if x.ndim else x[()]
-            result = self.f(*(v.copy() if isinstance(v, np.ndarray) and k not in points else v for k, v in enumerate(given)))
+            result = self.called(*(v.copy() if isinstance(v, np.ndarray) and k not in points else v for k, v in enumerate(given)))
             if isinstance(result, Tensor):  # of Tensors that f holds itself
                 result = result.numpy()
             if isinstance(result, (np.ndarray, np.floating)):
@@ -186,7 +192,7 @@ class _Call:
         if self.refused:
             return CheckReport(self.refused, subject=subject)
         leaves = {k: tensor(x, requires_grad=True, name=self.names[k]) for k, x in self.points.items()}
-        result = self.f(*self.arguments(self.points, lambda k, _: leaves[k]))
+        result = self.called(*self.arguments(self.points, lambda k, _: leaves[k]))
         outputs = _floats(result)
         arrays = [np.array(o.numpy() if isinstance(o, Tensor) else o) for o in outputs]
         if not arrays:
@@ -427,7 +433,7 @@ class _Call:
             beside[k] = np.asarray(
                 x + rng.uniform(0.5, 1.5, x.shape) * rng.choice([-1.0, 1.0], x.shape) * 2.0**-10 * np.maximum(np.abs(x), scale_of(x))
             )
-        call = _Call(self.f, beside, self.ruler)
+        call = _Call(self.f, beside, self.ruler, self.aside)
         call.excuses = False
         return bool(call.report().ok)
 

@@ -15,6 +15,7 @@ from tensorviz.checks.quick import Plan, joined, look, plan
 from tensorviz.checks.report import Block, block, single
 from tensorviz.checks.search import Outcome, along
 from tensorviz.checks.subject import Subject, agrees, title
+from tensorviz.engine.aside import Aside
 from tensorviz.engine.node import NO_PARAMS
 from tensorviz.engine.node import node as engine_node
 from tensorviz.engine.op import REGISTRY, Op
@@ -337,7 +338,7 @@ def rule_of(
             engine_node(None, (), NO_PARAMS, value, wanted)
             for wanted, value in zip(need, (v if isinstance(v, (np.generic, np.ndarray)) else np.float64(v) for v in operands), strict=True)
         )
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), Aside():
             if result is None or op.extras:
                 result = op.run(*operands, **node.params)
             value, extras = result if op.extras else (result[()], ())

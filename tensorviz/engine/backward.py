@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorviz.engine import tensor as tensors
+from tensorviz.engine.aside import ever, holder
 from tensorviz.engine.graph import local, user_frame
 from tensorviz.engine.late import record_module
 from tensorviz.engine.node import Node, twin
@@ -157,7 +158,7 @@ def write_gradients(leaves: Sequence[Node], totals: Sequence[Any], retained: Seq
                 if rare is None or (find := rare.owner) is None or (owner := find()) is None:
                     writes[node] = None
                     continue
-                own = owner.own
+                own = holder(owner.own) if ever.any else owner.own
                 before = own.grad
                 if before is None:
                     # not copied before somebody reads it: many never are, and all of a network's at once are a good part of its memory
@@ -177,7 +178,7 @@ def write_gradients(leaves: Sequence[Node], totals: Sequence[Any], retained: Seq
                         del undo[-1]
                     for node, held in writes.items():
                         if held is None and (owner := _owner(node)) is not None:
-                            owner.own.grad = None
+                            holder(owner.own).grad = None
                     writes.clear()
                 except KeyboardInterrupt:  # a second one, while the first is on its way
                     continue

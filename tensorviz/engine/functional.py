@@ -1,4 +1,4 @@
-"""Derivatives of functions: grad, vjp, jvp, jacobian, hessian, hvp. They nest, and leave every ``.grad`` alone. Knows no op but the one that marks a variable."""
+"""Derivatives of functions: grad, vjp, jvp, jacobian, hessian, hvp. They nest, and leave every ``.grad`` alone but what the function itself writes, which they call once. Knows no op but the one that marks a variable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from tensorviz.arguments import function
 from tensorviz.engine import trees
-from tensorviz.engine.graph import check_dtype, frozen, leaf, numbers
+from tensorviz.engine.graph import check_dtype, frozen, leaf, numbers, weak
 from tensorviz.engine.higher import behind, pull
 from tensorviz.engine.mode import enable_grad, is_grad_enabled
 from tensorviz.engine.node import Node
@@ -96,7 +96,9 @@ class _Run:
         if isinstance(x, Tensor) and x.requires_grad and self.outer:
             made: Tensor = apply(REGISTRY["argument"], (x,), {})
         else:
-            made = handle(leaf(frozen(value) if isinstance(value, np.ndarray) and not isinstance(x, Tensor) else value, requires_grad=True))
+            node = leaf(frozen(value) if isinstance(value, np.ndarray) and not isinstance(x, Tensor) else value, requires_grad=True)
+            made = handle(node)
+            node.more().owner = weak(made)  # a leaf like others to the function, which may call backward itself
         if name is not None:
             made.name = name
         return made

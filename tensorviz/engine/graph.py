@@ -21,9 +21,11 @@ from tensorviz.errors import DTypeError
 class Thread:
     """What is kept for each thread. A pass asks for all of it at once, since a look at what is kept apart per thread costs as much as ten at a slot."""
 
-    __slots__ = ("arrays", "exits", "histories", "rule", "watchers")
+    __slots__ = ("arrays", "aside", "exits", "histories", "rule", "watchers")
 
     def __init__(self) -> None:
+        self.aside: dict[Any, Any] | None = None
+        """Who has the gradients of which Tensors while a check calls functions of the user's; see :mod:`tensorviz.engine.aside`."""
         self.watchers: tuple[Any, ...] = ()
         """Who looks at every rule of a live backward pass of this thread; see :func:`tensorviz.engine.sweep.sweep`."""
         self.histories: tuple[Any, ...] = ()

@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorviz.arguments import shown
 from tensorviz.engine import aliases, cuts, cycles, exits, protocols
+from tensorviz.engine.aside import ever, holder
 from tensorviz.engine.flat import Flat
 from tensorviz.engine.graph import check_dtype, frozen, leaf, same_bits, user_frame, weak
 from tensorviz.engine.mode import is_grad_enabled
@@ -198,6 +199,8 @@ class Tensor(Node, metaclass=_Made):
     def grad(self) -> Array | None:
         """The accumulated gradient: None or a writable array of this Tensor's shape and dtype. Kept for leaves, and for results after ``retain_grad()``."""
         own = self.own
+        if ever.any and own is not None:
+            own = holder(own)
         if own is not None and own.grad is not None:
             if not own.private:
                 with gradients:
@@ -217,12 +220,14 @@ class Tensor(Node, metaclass=_Made):
     def grad(self, value: npt.ArrayLike | None) -> None:
         if value is None:
             if self.own is not None:
-                self.own.grad = None
+                (holder(self.own) if ever.any else self.own).grad = None
             return
         array = self._taken(".grad", value)
         if array.shape != self.shape:
             raise ShapeError(f".grad of {self._what()} has shape {self.shape}, got {array.shape}")
         own = self._more()
+        if ever.any:
+            own = holder(own)
         own.grad, own.private = np.array(array, dtype=self.dtype), True
 
     @property
@@ -545,7 +550,7 @@ class Tensor(Node, metaclass=_Made):
         if node.op is not None:
             raise InPlaceError(f"deepcopy of {self._what()}, the result of {node.op.name}: only leaves can be copied; use detach()")
         made = self._twin()
-        made.grad = None if self.own is None else self.own.grad
+        made.grad = None if self.own is None else holder(self.own).grad
         return made
 
     def _twin(self) -> Tensor:

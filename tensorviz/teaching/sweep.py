@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from tensorviz.axes import sum_axes
+from tensorviz.engine.aside import Aside
 from tensorviz.engine.node import Node, twin
 from tensorviz.engine.op import REGISTRY
 from tensorviz.engine.record import read_only
@@ -187,7 +188,8 @@ class Sweep:
     def pull(self, node: Node, g: Any) -> list[Any]:
         """The op's own rule on an engine node."""
         assert node.op is not None
-        return list(node.op.pull(node, g))
+        with Aside():
+            return list(node.op.pull(node, g))
 
     def fitted(self, i: int, slot: int, local: Array) -> tuple[tuple[int, ...], Array]:
         """Unbroadcast as it should be. Raises ShapeError for a share that fits nowise."""

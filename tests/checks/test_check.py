@@ -231,6 +231,28 @@ def test_what_an_executor_loses_is_done_here_and_said():
     assert any("ZeroDivisionError" in note for note in report.notes) and "ZeroDivisionError" in str(report)
 
 
+def test_functions_that_call_backward_themselves_write_to_no_gradient_when_they_run_again():
+    w = tv.tensor([2.0, 3.0], requires_grad=True)
+
+    def through_w(a):
+        y = (tv.tensor(a) * w).sum()
+        y.backward()
+        return y.numpy()
+
+    op = tv.custom_op("calls_backward", through_w, lambda g, a: (through_w(a) and g * w.numpy(),))
+    x = tv.tensor([1.0, 5.0], requires_grad=True, name="x")
+    trace = (op(x) * 2.0).backward()
+    assert w.grad.tolist() == [2.0, 10.0], "written by the forward function and by the rule"
+    assert trace.check().ok
+    trace.replay({"x": [3.0, 3.0]})
+    trace.rerun({"x": [3.0, 3.0]})
+    trace.with_bug("overwrite")
+    assert tv.error_curve(trace, "x")[1].min() < 1e-6
+    running = trace.check_alongside()
+    assert running.wait() and running.report.ok
+    assert w.grad.tolist() == [2.0, 10.0]
+
+
 def test_a_custom_op_stays_in_the_process_that_knows_it():
     cube = tv.custom_op("cube_at_home", lambda a: a**3, lambda g, a: (3 * a**2 * g,))
     x = tv.tensor([1.0, 2.0], requires_grad=True)

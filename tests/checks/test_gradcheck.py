@@ -168,6 +168,31 @@ def test_everything_is_left_as_it_was():
     assert w.grad.tolist() == [1.0, 1.0] and t.grad is None and x.tolist() == [1.0, 1.0] and t.data.tolist() == [1.0, 2.0]
 
 
+def test_a_function_that_calls_backward_itself_writes_to_no_gradient_and_finds_the_same_at_every_call():
+    w, t = tv.tensor([2.0, 3.0], requires_grad=True), tv.tensor([1.0, 2.0], requires_grad=True)
+    seen = set()
+
+    def f(p):
+        y = (p * w * t).sum()
+        y.backward()
+        seen.add(tuple(w.grad.tolist()))
+        t.grad *= 2
+        return y
+
+    x = np.array([5.0, 5.0])
+    with tv.history() as passes:
+        assert gradcheck(f, x).kind == "ok"
+    assert w.grad is None and t.grad is None and not len(passes)
+    assert (5.0, 10.0) in seen, "not added to that of the call before"
+    mine = t.grad = w.grad = np.array([7.0, 7.0])
+    kept = w.grad
+    gradcheck(f, x)
+    gradcheck(lambda p: [setattr(w, "grad", None), f(p)][1], x)
+    assert w.grad is kept and kept.tolist() == t.grad.tolist() == mine.tolist() == [7.0, 7.0]
+    f(tv.tensor(x, requires_grad=True))
+    assert w.grad.tolist() == [12.0, 17.0] and t.grad.tolist() == [34.0, 44.0], "outside of a check all is as ever"
+
+
 def test_a_function_that_writes_to_its_input_does_not_write_to_the_callers():
     def f(p):
         h = p * 1.0

@@ -314,3 +314,18 @@ def test_a_rule_that_fails_on_tensors_says_so():
     with pytest.raises(TypeError, match="fft") as caught:
         tv.hessian(lambda t: (only_arrays(t) ** 2).sum())(x)
     assert any("run on Tensors for a higher derivative" in note for note in caught.value.__notes__)
+
+
+def test_a_function_that_calls_backward_itself_does_so_once_and_finds_the_gradient_of_its_argument():
+    w = tv.tensor([2.0, 3.0], requires_grad=True)
+    seen = []
+
+    def f(x):
+        y = (x * w).sum()
+        y.backward()
+        seen.append(x.grad.tolist())
+        return y
+
+    assert tv.grad(f)(np.array([5.0, 7.0])).tolist() == [2.0, 3.0]
+    assert seen == [[2.0, 3.0]]
+    assert w.grad.tolist() == [5.0, 7.0]
