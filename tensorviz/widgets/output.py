@@ -151,7 +151,8 @@ def heard_beside_cells(widget: Any) -> None:
 
     with suppress(AttributeError):  # not in a kernel
         comm._reply_subshell_for = lambda _data, sent_to: sent_to
-        comm.handle_msg = hear
+        if hasattr(comm, "_msg_callback"):
+            comm.handle_msg = hear
 
 
 def _on_message(message: Mapping[str, Any]) -> None:
