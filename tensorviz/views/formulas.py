@@ -373,7 +373,9 @@ def _product(rule: str, values: Mapping[str, tuple[Array, Kind]], share: Share, 
     match = _PRODUCT.fullmatch(rule)
     if match is None or match[1] not in values or match[3] not in values:
         return ()
-    rank = {word: values[word][0].ndim for word in ("a", "b") if word in values}
+    rows = {"a", "x"}
+    """Operands that stand on the left of the product."""
+    one_row = any(values[word][0].ndim == 1 for word in rows & values.keys())
     if any(values[match[i]][0].ndim > 2 for i in (1, 3)) or share.local.ndim > 2:
         return ()
 
@@ -382,9 +384,7 @@ def _product(rule: str, values: Mapping[str, tuple[Array, Kind]], share: Share, 
         a = values[word][0]
         if a.ndim == 2:
             return a
-        if word == "g":
-            return a.reshape(1 if rank.get("a") == 1 else -1, 1 if rank.get("b") == 1 else -1) if a.size else a.reshape(1, -1)
-        return a.reshape(1, -1) if word == "a" else a.reshape(-1, 1)
+        return a.reshape(1, -1) if word in rows or (word == "g" and one_row) else a.reshape(-1, 1)
 
     left, right = (table(match[i]).T if match[i + 1] else table(match[i]) for i in (1, 3))
     if left.shape[1] != right.shape[0] or left.shape[0] * right.shape[1] != share.local.size:

@@ -85,19 +85,20 @@ def _axes(nodes: Sequence[TraceNode], node: TraceNode, slot: int) -> tuple[int, 
     """The closed form, where there is one."""
     shape = nodes[node.inputs[slot]].shape
     rank, axis = len(shape), node.params.get("axis")
-    if not all(a is None or type(a) is int for a in (axis if isinstance(axis, (tuple, list)) else (axis,))):
+    along = tuple(axis) if isinstance(axis, (tuple, list)) else range(rank) if axis is None else (axis,)
+    if not all(type(a) is int for a in along):
         return None  # a file may say anything
+    gone = {a % rank for a in along} if rank else set()
     if node.op in _REDUCED or (node.op in ("mse_loss", "bce_with_logits") and node.shape == ()):
         if node.op not in _REDUCED or axis is None:
             return (ALL,) * rank
-        gone = {a % rank for a in (axis if isinstance(axis, (tuple, list)) else (axis,))}
         out, at = [], 0
         for a in range(rank):
             out.append(ALL if a in gone else at)
             at += a not in gone or bool(node.params.get("keepdims"))
         return tuple(out)
     if node.op in _ALONG and rank == len(node.shape):
-        return tuple(ALL if axis is None or a == axis % rank else a for a in range(rank))
+        return tuple(ALL if a in gone else a for a in range(rank))
     if node.op == "matmul" or (node.op == "dot" and rank and all(len(nodes[i].shape) == 2 for i in node.inputs)):
         return _product(shape, node.shape, slot, [len(nodes[i].shape) for i in node.inputs])
     if node.op in _WHOLE and rank >= 2:

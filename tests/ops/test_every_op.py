@@ -15,6 +15,7 @@ from strategies import arrays, axes, broadcastable, shapes
 from tensorviz.engine.op import REGISTRY, Op, forward_of
 from tensorviz.engine.tensor import handle
 from tensorviz.ops.custom import CustomOp
+from tensorviz.widgets.payload import build
 
 EPSILON = 1e-6  # near the cube root of float64's precision, where truncation and round-off of a central difference meet
 BUILT_IN = [name for name, op in REGISTRY.items() if type(op).__module__.startswith("tensorviz.ops.") and not isinstance(op, CustomOp)]
@@ -111,6 +112,17 @@ def _is_floating(x: Any) -> bool:
 
 
 # ---- every op ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_what_is_recorded_of_it_can_be_shown_and_told(name: str):
+    for call in calls(name):
+        y = call.op(*tensors(call), **call.params)
+        if y.requires_grad:
+            trace = y.backward(np.ones(y.shape))
+            assert build(trace, note="no verdicts")
+            assert trace.summary()
+            assert all(trace.explain(node.id) for node in trace.nodes)
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)

@@ -26,6 +26,17 @@ def test_a_matrix_product_is_written_out_for_one_entry_while_its_terms_are_few()
     assert formula(trace, trace.node(w).shares[0]).numbers == "∂w[0] = 0.5 · 1 + 0.5 · 2 + 0.5 · 3 = 3"
 
 
+def test_a_layer_of_one_vector_is_written_out_as_that_of_a_row() -> None:
+    for x in ([3.0, 4.0], [[3.0, 4.0]]):
+        x, w = tv.tensor(x, requires_grad=True), tv.tensor([[1.0, 2.0], [0.5, 7.0]], requires_grad=True)
+        y = tv.linear(x, w)
+        trace = y.backward(np.reshape([10.0, 1.0], y.shape))
+        to_x, to_w = (formula(trace, trace.node(t).shares[0]) for t in (x, w))
+        assert (to_x.names, to_w.names) == ("∂y @ w", "∂y.T @ x")
+        assert to_x.numbers.partition(" = ")[2] == "10 · 2 + 1 · 7 = 27"
+        assert to_w.numbers == "∂w[0, 1] = 10 · 4 = 40"
+
+
 def test_of_a_long_sum_the_first_terms_and_their_count_are_written() -> None:
     b = tv.tensor(1.0, requires_grad=True)
     trace = (b * np.arange(1.0, 7.0)).sum().backward()
