@@ -72,6 +72,10 @@ class GraphError(TensorvizError, RuntimeError):
     """``backward`` on a value that has no graph: a constant, a detached value, one made under ``no_grad``."""
 
 
+class DepthError(TensorvizError, RecursionError):
+    """Modules that stand in each other deeper than Python's calls can."""
+
+
 class InPlaceError(TensorvizError, RuntimeError):
     """An in-place change that is refused, or that destroyed what a backward rule had saved."""
 

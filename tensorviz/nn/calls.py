@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tensorviz.engine.mode import Entered
 from tensorviz.engine.tensor import Tensor
+from tensorviz.errors import DepthError
 from tensorviz.nn.parameter import place
 from tensorviz.nn.tree import own_parameters, walk
 
@@ -107,6 +109,13 @@ def call(module: Module, /, *args: Any, **kwargs: Any) -> Any:
             for path, value in at.tensors:
                 place(value, path, name)
         return module.forward(*args, **kwargs)
+    except RecursionError as error:
+        if outer is None and (depth := _depth(error)) > _MANY:
+            raise DepthError(
+                f"{title}: {depth} modules are called inside each other, and Python allows {sys.getrecursionlimit()} calls of any kind. Put the layers one after the other into "
+                f"one Sequential, or raise the limit by sys.setrecursionlimit; a module that calls itself needs an end"
+            ) from None
+        raise
     except Exception as error:
         if not getattr(error, "__notes__", None):
             error.add_note(f"raised in {name}")
@@ -114,6 +123,19 @@ def call(module: Module, /, *args: Any, **kwargs: Any) -> Any:
     finally:
         scope.leave()
         run.here, _calls.run = caller, outer
+
+
+_MANY = 100
+"""Calls of modules in each other beyond which it is they that reached the end of Python's stack, and no function of the user's."""
+
+
+def _depth(error: BaseException) -> int:
+    """How many modules had been called when it was raised."""
+    found, at = 0, error.__traceback__
+    while at is not None:
+        found += at.tb_frame.f_code is call.__code__
+        at = at.tb_next
+    return found
 
 
 def _title(kind: str, path: str, caller: str | None) -> str:

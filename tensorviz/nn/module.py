@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from os import PathLike
-from reprlib import recursive_repr
 from textwrap import indent
 from types import MappingProxyType
 from typing import Any, Self
@@ -198,17 +197,38 @@ class Module:
         """What stands between the parentheses; by default the module's own parameters and their shapes."""
         return ", ".join(f"{name}: {p.shape}" for name, p in own_parameters(self))
 
-    @recursive_repr("...")
     def __repr__(self) -> str:
-        children = [f"({name}): {child!r}" for name, child in self.named_children()]
-        extra = self.extra_repr()
-        if not children:
-            return f"{type(self).__name__}({extra})"
-        return f"{type(self).__name__}(\n{indent(chr(10).join([extra, *children] if extra else children), '  ')}\n)"
+        return "\n".join(_lines(self))
 
 
 def _joined(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
+
+
+def _lines(root: Module) -> Iterator[str]:
+    """How a module prints, with those below it indented; without recursion, as they may stand in each other as deep as one likes."""
+    around: set[int] = set()
+    todo: list[tuple[int, str, Module, bool]] = [(0, "", root, False)]
+    while todo:
+        depth, lead, module, ends = todo.pop()
+        margin = "  " * depth
+        if ends:
+            around.discard(id(module))
+            yield f"{margin})"
+        elif id(module) in around:
+            yield f"{margin}{lead}..."
+        elif depth and type(module).__repr__ is not Module.__repr__:
+            yield indent(f"{lead}{module!r}", margin)
+        else:
+            start, extra, children = f"{lead}{type(module).__name__}(", module.extra_repr(), list(module.named_children())
+            if not children:
+                yield indent(f"{start}{extra})", margin)
+                continue
+            yield f"{margin}{start}"
+            if extra:
+                yield indent(extra, f"{margin}  ")
+            around.add(id(module))
+            todo += [(depth, "", module, True), *((depth + 1, f"({name}): ", child, False) for name, child in reversed(children))]
 
 
 def _has_parts(name: str, value: Any) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 import tensorviz as tv
 from tensorviz import nn
-from tensorviz.errors import DTypeError
+from tensorviz.errors import DepthError, DTypeError
 
 
 class Net(nn.Module):
@@ -211,6 +211,50 @@ def test_a_module_prints_as_a_tree():
         "Model(\n  w: (2, 3)\n  (body): Sequential(\n    (0): Linear(in_features=2, out_features=3, bias=True)\n    (1): ReLU()\n  )\n)"
     )
     assert repr(nn.Module()) == "Module()"
+
+
+def test_modules_print_in_the_words_of_their_own_class_and_in_lines_of_their_own():
+    class Plain(nn.Module):
+        def __repr__(self):
+            return "two\nlines"
+
+    class Long(nn.Module):
+        def extra_repr(self):
+            return "one\ntwo"
+
+    assert repr(nn.Sequential(Plain(), nn.Sequential(Long()))) == (
+        "Sequential(\n  (0): two\n  lines\n  (1): Sequential(\n    (0): Long(one\n    two)\n  )\n)"
+    )
+
+
+def test_modules_may_stand_in_each_other_as_deep_as_one_likes():
+    model = nn.Linear(2, 2, rng=0)
+    for _ in range(1000):
+        model = nn.Sequential(model)
+    assert repr(model).count("Sequential(\n") == 1000
+    assert repr(model).endswith("\n" + "  " * 999 + ")\n" + "\n".join("  " * d + ")" for d in range(998, -1, -1)))
+    assert [p.shape for p in model.parameters()] == [(2, 2), (2,)]
+    assert len(model.eval().load_state_dict(model.state_dict()).missing) == 0
+    with pytest.raises(
+        RecursionError, match=r"^Sequential: \d{3} modules are called inside each other, and Python allows .* into one Sequential"
+    ) as caught:
+        model(np.ones(2))
+    assert isinstance(caught.value, DepthError)
+    assert not getattr(caught.value, "__notes__", [])
+    assert nn.Linear(2, 1, rng=0)(np.ones(2)).sum().backward().node("weight").scope == "Linear", "all scopes are closed again"
+
+
+def test_a_function_without_an_end_inside_of_a_module_is_pythons_own_matter():
+    class Endless(nn.Module):
+        def forward(self, x):
+            def again(x):
+                return again(x)
+
+            return again(x)
+
+    with pytest.raises(RecursionError, match="maximum recursion depth") as caught:
+        Endless()(np.ones(2))
+    assert not isinstance(caught.value, DepthError)
 
 
 # ---- Sequential -------------------------------------------------------------------------------------------------
