@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
+import dis
 from functools import lru_cache
 from types import FrameType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.places import Identity, locate
+from tensorviz.engine.places import Identity
 
 
 def callee(frame: FrameType) -> tuple[str, Any, bool]:
@@ -30,30 +30,55 @@ def callee(frame: FrameType) -> tuple[str, Any, bool]:
     return (names or [first])[-1], found, listed
 
 
-_NOTHING = ("",), False
-_LISTS = (ast.List, ast.Tuple, ast.ListComp)
-
-
 @lru_cache(maxsize=4096)
 def _written(key: Identity, lasti: int) -> tuple[tuple[str, ...], bool]:
-    """The parts of the dotted name before the parenthesis, the first of them empty where it is no name, and whether a list comes first behind it."""
-    source = locate(key.code, lasti)
-    if source is None or source.column < 0 or not source.code:
-        return _NOTHING
-    *lines, last = source.code.splitlines()
-    lines = [*lines, last[: source.end_column]]
-    try:
-        call = ast.parse("(" + "\n".join([lines[0][source.column :], *lines[1:]]) + ")", mode="eval").body
-    except SyntaxError:
-        return _NOTHING
-    if not isinstance(call, ast.Call):
-        return _NOTHING
-    names: list[str] = []
-    at = call.func
-    while isinstance(at, ast.Attribute):
-        names.append(at.attr)
-        at = at.value
-    return (at.id if isinstance(at, ast.Name) else "", *reversed(names)), bool(call.args) and isinstance(call.args[0], _LISTS)
+    """The parts of the dotted name before the parenthesis, the first of them empty where it is no name, and whether a list comes first behind it.
+
+    Read from the instructions, as code that was given to ``exec`` has no text: what belongs to the name begins where the call does.
+    """
+    read = [i for i in dis.get_instructions(key.code) if i.offset <= lasti and i.positions is not None and i.positions.col_offset is not None]
+    if not read or read[-1].offset != lasti:
+        return ("",), False
+    begin, end = _span(read[-1])
+    names, behind, after = [""], begin, 0
+    for k, i in enumerate(read[:-1]):
+        (at, until) = _span(i)
+        if at != begin or until > end or i.opname in _SILENT:
+            continue
+        if until == end and i.opname not in _ATTRIBUTES:
+            continue  # of the call itself
+        if i.opname in _ATTRIBUTES:
+            names.append(str(i.argval))
+        else:
+            names = [str(i.argval) if i.opname.startswith(_NAMES) else ""]
+        behind, after = until, k
+    arguments = [(_span(i), i) for i in read[after + 1 : -1] if behind <= _span(i)[0] and _span(i)[1] < end and i.opname not in _SILENT]
+    if not arguments:
+        return tuple(names), False
+    first = min(at for (at, _), _ in arguments)
+    whole = max(until for (at, until), _ in arguments if at == first)
+    return tuple(names), any(span == (first, whole) and _makes_list(i) for span, i in arguments)
+
+
+_Place = tuple[int, int]
+
+
+def _span(i: dis.Instruction) -> tuple[_Place, _Place]:
+    """Where the expression of an instruction begins and ends: lines and columns."""
+    at = i.positions
+    assert at is not None
+    return (at.lineno or 0, at.col_offset or 0), (at.end_lineno or 0, at.end_col_offset or 0)
+
+
+_NAMES = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+_SILENT = ("CACHE", "EXTENDED_ARG", "KW_NAMES", "NOP", "PRECALL", "PUSH_NULL", "RESUME")
+"""What stands beside a name or an argument and is none."""
+
+
+def _makes_list(i: dis.Instruction) -> bool:
+    """Whether an instruction makes a list or tuple that is written out or made in a loop within its brackets, which is a function of its own in Python 3.11."""
+    return i.opname in ("BUILD_LIST", "BUILD_TUPLE") or getattr(i.argval, "co_name", "") == "<listcomp>"
 
 
 JOIN = "put lists of Tensors together with tv.stack or tv.concatenate"

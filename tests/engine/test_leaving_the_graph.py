@@ -200,10 +200,31 @@ def test_a_function_of_numbers_without_a_slope_needs_no_word():
     assert math.exp(x.item()) == math.exp(1.5)
 
 
-def test_a_call_that_is_written_nowhere_is_not_looked_at():
-    names = {"np": np, "x": tv.tensor([1.0, 2.0], requires_grad=True)}
-    exec("y = np.exp([x])", names)
-    assert names["y"].shape == (1, 2)
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        ("np.exp([x, x])", r"np\.exp of a list"),
+        ("np.maximum.reduce([x, 2 * x])", r"np\.maximum\.reduce of a list"),
+        ("a[\n::-1].dot(\nx)", "the method dot of an array"),
+        ("(a + 1).dot(x)", "the method dot of an array"),
+        ("rng.normal(loc=x)", "normal of NumPy's random numbers"),
+    ],
+)
+def test_code_whose_text_is_nowhere_is_looked_at_like_any_other(call, says):
+    names = {"np": np, "x": tv.tensor([1.0, 2.0], requires_grad=True), "a": ARRAY, "rng": RNG}
+    with pytest.raises(NoRuleError, match=says):
+        exec(f"y = {call}", names)
+    with pytest.raises(NoRuleError, match=says):
+        eval(f"(lambda x: {call})(x)", names)
+
+
+def test_a_list_is_known_as_the_first_argument_also_without_text():
+    names = {"np": np, "x": tv.tensor(1.0, requires_grad=True)}
+    for call in ("np.array([x, 2.0])", "np.array((\n2.0, x), dtype=float)", "np.array([v for v in [x]])", "np.asarray([[1.0, x], [x, 1.0]])"):
+        with pytest.warns(UserWarning, match=r"of a list makes a plain array"):
+            exec(f"y = {call}", names)
+    for call in ("np.array(x)", "np.array(list([x]))", "np.array(held := [x])", "np.array([x] + [x])", "(lambda: np.array)()([x, x])"):
+        exec(f"y = {call}", names)
 
 
 def test_what_only_looks_is_free_to_do_so():
