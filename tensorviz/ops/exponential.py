@@ -1,4 +1,4 @@
-"""Exponentials, logarithms, powers of fixed degree and roots. Imports the engine's op base only."""
+"""Exponentials, logarithms, powers of fixed degree and roots. Imports the engine's op base and activations."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Op, frame
+from tensorviz.ops.activation import sigmoid
 from tensorviz.ops.origin import unit
 from tensorviz.ops.samples import off_zero, pairs
 
@@ -126,9 +127,9 @@ def _logaddexp(a: Any, b: Any) -> Any:
 
 
 def _share_of_sum(g: Any, a: Any, b: Any) -> Any:
-    # not exp(a - out), which is inf - inf where a is infinite; where exp overflows the share is 0
-    with np.errstate(under="ignore", over="ignore"):
-        return g / (1 + np.exp(b - a))
+    # not exp(a - out), which is inf - inf where a is infinite, nor 1 / (1 + exp(b - a)), of which a derivative is 0 * inf where exp overflows
+    with np.errstate(under="ignore"):
+        return g * sigmoid(a - b)
 
 
 class _Logaddexp(Op):
@@ -138,7 +139,7 @@ class _Logaddexp(Op):
     slots, broadcasts, forward = ("a", "b"), True, staticmethod(_logaddexp)
     ufuncs, methods = (np.logaddexp,), ("logaddexp",)
     vjps = (_share_of_sum, lambda g, a, b: _share_of_sum(g, b, a))
-    formulas = ("g / (1 + exp(b - a))", "g / (1 + exp(a - b))")
+    formulas = ("g * sigmoid(a - b)", "g * sigmoid(b - a)")
 
 
 def exp(a: Any) -> Any:

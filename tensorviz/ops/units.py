@@ -1,4 +1,4 @@
-"""Elementwise functions in other units: degrees, powers of two, multiples of π. Imports the engine's op base only."""
+"""Elementwise functions in other units: degrees, powers of two, multiples of π. Imports the engine's op base and activations."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Op, expose, frame
+from tensorviz.ops.activation import sigmoid
 from tensorviz.ops.samples import Examples
 
 __all__ = ["deg2rad", "logaddexp2", "rad2deg", "sinc"]
 
 _DEGREE = float(np.pi / 180)
+_LN2 = float(np.log(2.0))
 
 
 class _Deg2Rad(Op):
@@ -40,9 +42,9 @@ def _logaddexp2(a: Any, b: Any) -> Any:
 
 
 def _share_of_sum(g: Any, a: Any, b: Any) -> Any:
-    # not 2 ** (a - out), which is inf - inf where a is infinite; where 2 ** (b - a) overflows the share is 0
-    with np.errstate(under="ignore", over="ignore"):
-        return g / (1 + np.exp2(b - a))
+    # as in logaddexp, of which this is one in another base
+    with np.errstate(under="ignore"):
+        return g * sigmoid((a - b) * _LN2)
 
 
 class _Logaddexp2(Op):
@@ -52,7 +54,7 @@ class _Logaddexp2(Op):
     slots, broadcasts, forward = ("a", "b"), True, staticmethod(_logaddexp2)
     ufuncs = (np.logaddexp2,)
     vjps = (_share_of_sum, lambda g, a, b: _share_of_sum(g, b, a))
-    formulas = ("g / (1 + 2 ** (b - a))", "g / (1 + 2 ** (a - b))")
+    formulas = ("g * sigmoid((a - b) * log(2))", "g * sigmoid((b - a) * log(2))")
 
 
 _NEAR = 0.02

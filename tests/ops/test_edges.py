@@ -105,6 +105,14 @@ def test_logaddexp_with_an_infinity_is_all_of_it():
     assert gradients(np.logaddexp, 1000.0, -1000.0) == [1, 0]
 
 
+@pytest.mark.parametrize("f", [np.logaddexp, np.logaddexp2])
+def test_a_logistic_loss_that_is_met_has_a_second_derivative_of_zero(f):
+    """log(1 + e ** -x) is flat to the last digit where x is large; 1 / (1 + e ** x) written out gives 0 * inf there."""
+    curvature = tv.hessian(lambda x: f(0.0, -x).sum())(np.array([800.0, -800.0, 1e200, 0.0]))
+    log2 = 1 if f is np.logaddexp else np.log(2)
+    np.testing.assert_allclose(curvature, np.diag([0.0, 0.0, 0.0, log2 / 4]), atol=1e-200)
+
+
 def test_the_angle_of_the_origin_has_the_gradient_zero_and_tiny_points_have_theirs():
     assert gradients(np.arctan2, 0.0, 0.0) == [0, 0]
     tiny = gradients(np.arctan2, 3e-200, 4e-200)
