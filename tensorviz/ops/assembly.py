@@ -173,10 +173,19 @@ def _diagflat(v: Any, k: int = 0) -> Any:
 
 @expose(numpy=[np.ediff1d])
 def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """The differences of neighbours in the flattened operand, with what goes before and behind them."""
+    """The differences of neighbours in the flattened operand, with what goes before and behind them, in the dtype of the operand."""
     a = np.ravel(as_array(ary))
-    parts = [to_begin, a[1:] - a[:-1], to_end]
-    found = [np.ravel(as_array(p)) for p in parts if p is not None]
+    found = [a[1:] - a[:-1]]
+    for name, beside in ("to_begin", to_begin), ("to_end", to_end):
+        if beside is None:
+            continue
+        beside = np.ravel(as_array(beside))
+        if not np.can_cast(beside.dtype, a.dtype, "same_kind"):
+            raise DTypeError(
+                f"np.ediff1d: {name} has dtype {beside.dtype}, which the dtype {a.dtype} of the operand does not hold; convert one of them with astype"
+            )
+        beside = of_dtype(beside, a.dtype)
+        found = [beside, *found] if name == "to_begin" else [*found, beside]
     return concatenate(found) if len(found) > 1 else found[0]
 
 

@@ -87,7 +87,7 @@ def linspace(
     *,
     device: Any = None,  # noqa: ARG001 - NumPy's signature
 ) -> Any:
-    """``num`` numbers in equal steps from ``start`` to ``stop`` (which is the last of them with ``endpoint``), along a new axis.
+    """``num`` numbers in equal steps from ``start`` to ``stop`` (which is the last of them with ``endpoint``), along a new axis; with ``retstep`` also the step.
 
     >>> linspace(0.0, 1.0, 3).tolist()
     [0.0, 0.5, 1.0]
@@ -95,15 +95,15 @@ def linspace(
     num = index("num", num)
     if num < 0:
         raise ShapeError(f"linspace: the number of samples must not be negative, got {num}")
-    if retstep:
-        raise DTypeError("linspace on a Tensor takes no retstep=; the step is (stop - start) / (num - 1)")
     start, stop = _end("start", start), _end("stop", stop)
-    parts = max(num - 1 if endpoint else num, 1)
+    steps = num - 1 if endpoint else num
+    parts = max(steps, 1)
     kind = np.result_type(*(getattr(x, "dtype", x) for x in (start, stop)), 0.0)
     t = np.expand_dims(np.arange(num, dtype=kind) / parts, tuple(range(1, 1 + max(np.ndim(start), np.ndim(stop)))))
     found = start * (1 - t) + stop * t
     found = found if axis == 0 else np.moveaxis(found, 0, axis)
-    return found if dtype is None else found.astype(dtype)
+    found = found if dtype is None else found.astype(dtype)
+    return (found, (stop - start) / steps if steps > 0 else np.nan) if retstep else found
 
 
 def _end(name: str, x: Any) -> Any:

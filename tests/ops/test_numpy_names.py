@@ -138,8 +138,24 @@ def test_equal_steps_share_between_the_ends():
     assert np.linspace(a, 2.0, 2, endpoint=False).tolist() == [1, 1.5]
     ends = leaf([0.0, 1.0])
     assert np.linspace(ends, 2.0, 3, axis=-1).tolist() == [[0, 1, 2], [1, 1.5, 2]]
-    with pytest.raises(DTypeError, match="retstep"):
-        np.linspace(a, b, 3, retstep=True)
+
+
+def test_the_step_between_equal_steps_is_a_result_of_its_own():
+    a, b = leaf(1.0), leaf(3.0)
+    for n, endpoint, slope in (5, True, 0.25), (4, False, 0.25), (1, False, 1.0):
+        places, step = np.linspace(a, b, n, endpoint, retstep=True)
+        assert (places.tolist(), step.item()) == (np.linspace(1.0, 3.0, n, endpoint).tolist(), 2 * slope)
+        assert (pull(step, a), pull(step, b)) == (-slope, slope)
+    assert np.isnan(np.linspace(a, b, 1, retstep=True)[1])  # as in NumPy
+
+
+def test_what_stands_beside_differences_of_neighbours_takes_their_dtype():
+    x = tv.tensor([1.0, 4.0], dtype=np.float32, requires_grad=True)
+    y = np.ediff1d(x, to_end=leaf([9.0]), to_begin=[7, 8])
+    assert (y.dtype, y.tolist()) == (np.float32, [7, 8, 3, 9])
+    assert pull(y, x) == [-3, 3]
+    with pytest.raises(DTypeError, match="to_end has dtype float64, which the dtype int64"):
+        np.ediff1d(tv.tensor([1, 2]), to_end=leaf(0.5))
 
 
 def test_quarter_turns_are_undone_by_turns_the_other_way():
