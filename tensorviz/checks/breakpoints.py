@@ -187,15 +187,17 @@ class _Look:
         """Stop if a root's value is as ``nan`` or ``inf`` say, where it first came to be so."""
         if np.isfinite(value).all():
             return
-        if "inf" in self.watch.kinds and np.isnan(value).any():
-            from tensorviz.findings.nonfinite import nonfinite
+        from tensorviz.findings.nonfinite import nonfinite
 
-            cause = next(iter(nonfinite(self.forward.data)), None)
-            if cause is not None and cause.kind == "inf" and cause.phase == "forward" and cause.node is not None:
+        found = [f for f in nonfinite(self.forward.data) if f.phase == "forward" and f.node is not None]
+        if "inf" in self.watch.kinds and np.isnan(value).any():
+            cause = next(iter(found), None)
+            if cause is not None and cause.kind == "inf" and cause.node is not None:
                 self._stop("inf", f"{cause.why.rstrip('.')}; so the root is NaN", self.forward.nodes[cause.node])
         for kind, word, test in (("nan", "NaN", np.isnan), ("inf", "infinite", np.isinf)):
             if kind in self.watch.kinds and test(value).any():
-                born = next(n for n in self.forward.nodes if n.value.dtype.kind == "f" and test(n.value).any())
+                told = [self.forward.nodes[f.node] for f in found if f.kind == kind and f.node is not None]  # not a mask, nor what was not chosen
+                born = next(iter(told), None) or next(n for n in self.forward.nodes if n.value.dtype.kind == "f" and test(n.value).any())
                 count = int(np.count_nonzero(test(born.value)))
                 of = f"{count:,} of its {born.value.size:,} numbers {'is' if count == 1 else 'are'}" if born.value.size > 1 else "its value is"
                 self._stop(kind, f"{of} {word} in forward already, and so is the root's", born)

@@ -1,13 +1,14 @@
-"""NaN and infinities: where each was born, which value is responsible, and how many inherit it. Imports the record only."""
+"""NaN and infinities: where each was born, which value is responsible, and how many inherit it. Of the engine it asks whether an op works element by element."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from tensorviz.bulk import finite
+from tensorviz.engine.op import REGISTRY
 from tensorviz.findings import Finding, Kind, finding
 from tensorviz.trace import Array, Share, TraceData, TraceNode
 
@@ -61,28 +62,62 @@ def _forward(data: TraceData, bad: list[bool]) -> Iterator[Finding]:
     for n in data.nodes:
         if not bad[n.id] or n.id not in reaching:
             continue
-        nan = bool(np.isnan(n.value).any())
-        kind: Kind = "nan" if nan else "inf"
         if n.kind != "op":
-            if kind == "inf" and not n.requires_grad:
+            nan = bool(np.isnan(n.value).any())
+            if not nan and not n.requires_grad:
                 continue  # given so: what it does to others is found there
+            kind: Kind = "nan" if nan else "inf"
+            flags = np.isnan(n.value) if nan else np.isinf(n.value)
             yield finding(
-                kind, "forward", n, f"{n.title} was given with {_told(n.value, nan)}.{_heirs(data, n)}", "Look at where this array comes from."
+                kind, "forward", n, f"{n.title} was given with {_told(flags, kind)}.{_heirs(data, n)}", "Look at where this array comes from."
             )
             continue
-        if any(np.isnan(data.nodes[i].value).any() if nan else bad[i] for i in n.inputs):
-            continue
-        at = _first(np.isnan(n.value) if nan else np.isinf(n.value))
-        made = ", ".join(f"{slot} = {_element(data.nodes[i].value, n.shape, at)}" for slot, i in zip(n.slots, n.inputs, strict=False))
-        why = f"Born here: {n.op} gives {_told(n.value, nan)}; at {_place(at)} from {made}, while no operand is {'NaN' if nan else 'infinite'}.{_heirs(data, n)}"
-        remedy = FORWARD_REMEDIES.get(n.op, "Keep the operand inside the domain of the op.")
-        if kind == "inf" and _overflows(data, n, at):
-            remedy = f"No operand is infinite and none is at a pole: the result is larger than {n.dtype} can hold (about {float(np.finfo(n.dtype).max):.2g}). Make its operands smaller, or compute with logarithms{'' if n.dtype == 'float64' else ', or in float64'}."
-        chooser = _chooser(data, n)
-        if chooser and n.cotangent is not None and not np.any(n.cotangent[~np.isfinite(n.value)]):
-            why += f" Nothing was chosen from these elements: {_left_out(chooser)}."
-            remedy = UNTAKEN[chooser]
-        yield finding(kind, "forward", n, why, remedy)
+        operands = [data.nodes[i].value for i in n.inputs]
+        for kind, born in _born(n, n.value, operands, operands):
+            at = _first(born)
+            made = ", ".join(f"{slot} = {_element(v, n.shape, at)}" for slot, v in zip(n.slots, operands, strict=False))
+            clean = "no operand is NaN" if kind == "nan" else "no operand is infinite"
+            elsewhere = " there" if any(np.isnan(v).any() if kind == "nan" else not _finite(v) for v in operands) else ""
+            why = f"Born here: {n.op} gives {_told(born, kind)}; at {_place(at)} from {made}, while {clean}{elsewhere}.{_heirs(data, n)}"
+            remedy = FORWARD_REMEDIES.get(n.op, "Keep the operand inside the domain of the op.")
+            if kind == "inf" and _overflows(data, n, at):
+                remedy = f"No operand is infinite and none is at a pole: the result is larger than {n.dtype} can hold (about {float(np.finfo(n.dtype).max):.2g}). Make its operands smaller, or compute with logarithms{'' if n.dtype == 'float64' else ', or in float64'}."
+            chooser = _chooser(data, n)
+            if chooser and n.cotangent is not None and not np.any(n.cotangent[born]):
+                why += f" Nothing was chosen from these elements: {_left_out(chooser)}."
+                remedy = UNTAKEN[chooser]
+            yield finding(kind, "forward", n, why, remedy)
+
+
+Flags = npt.NDArray[np.bool_]
+
+
+def _born(n: TraceNode, made: Array, infinities: Sequence[Array], nans: Sequence[Array]) -> list[tuple[Kind, Flags]]:
+    """What is not finite in what a node made, without what it has from where it was made of: a NaN from one in ``nans``, an infinity from either.
+
+    Of an element-by-element op each element has its own past: a mask of -inf at one place explains no overflow at another. Any other op may have brought anything from anywhere.
+    """
+    op = REGISTRY.get(n.op)
+    if op is not None and op.elementwise:
+        try:
+            had_nan = _anywhere([np.isnan(v) for v in nans if v.dtype.kind == "f"], made.shape)
+            had_inf = had_nan | _anywhere([~np.isfinite(v) for v in infinities if v.dtype.kind == "f"], made.shape)
+        except ValueError:
+            pass  # a saved value of a shape of its own
+        else:
+            found: list[tuple[Kind, Flags]] = [("nan", np.isnan(made) & ~had_nan), ("inf", np.isinf(made) & ~had_inf)]
+            return [(kind, born) for kind, born in found if born.any()]
+    spoilt = any(np.isnan(v).any() for v in nans if v.dtype.kind == "f")
+    if np.isnan(made).any():
+        return [] if spoilt else [("nan", np.isnan(made))]
+    return [("inf", np.isinf(made))] if not spoilt and np.isinf(made).any() and all(_finite(v) for v in infinities) else []
+
+
+def _anywhere(flags: Sequence[Flags], shape: tuple[int, ...]) -> Flags:
+    found = np.zeros(shape, bool)
+    for f in flags:
+        found |= np.broadcast_to(f, shape)
+    return found
 
 
 _POLES = frozenset({"log", "log2", "log10", "log1p", "arctanh", "logsumexp"})
@@ -121,21 +156,22 @@ def _backward(data: TraceData) -> Iterator[Finding]:
         seeds = [s.after for s in data.steps if s.kind == "seed" and s.node == r and s.after is not None]
         if seeds and not _finite(seeds[-1]):
             kind: Kind = "nan" if np.isnan(seeds[-1]).any() else "inf"
+            flags = np.isnan(seeds[-1]) if kind == "nan" else np.isinf(seeds[-1])
             yield finding(
                 kind,
                 "backward",
                 data.nodes[r],
-                f"The seed of {data.nodes[r].title} was given with {_told(seeds[-1], kind == 'nan')}.",
+                f"The seed of {data.nodes[r].title} was given with {_told(flags, kind)}.",
                 "Look at the gradient= that backward got.",
             )
     seen: set[tuple[int, str]] = set()
     for step in data.steps:
         if step.kind != "accumulate" or step.share is None:
             continue
-        born = _born(data, step.share)
-        if born is not None and (step.share.consumer, born) not in seen:
-            seen.add((step.share.consumer, born))
-            yield _share_finding(data, step.share, born)
+        for kind, born in _born_in_rule(data, step.share):
+            if (step.share.consumer, kind) not in seen:
+                seen.add((step.share.consumer, kind))
+                yield _share_finding(data, step.share, kind, born)
         meeting = _meeting(step.share, step.before, step.after)
         if meeting is not None:
             n = data.nodes[step.node]
@@ -143,21 +179,14 @@ def _backward(data: TraceData) -> Iterator[Finding]:
             yield finding(meeting, "backward", n, why, "Look at the shares one by one: the largest comes first.")
 
 
-def _born(data: TraceData, share: Share) -> Kind | None:
-    """The kind of a share that is not finite though nothing that its rule read is to blame."""
-    if _finite(share.local):
-        return None
+def _born_in_rule(data: TraceData, share: Share) -> list[tuple[Kind, Flags]]:
+    """What is not finite in a share though nothing that its rule read is to blame."""
     consumer = data.nodes[share.consumer]
     g = consumer.cotangent
-    if g is None:
-        return None
-    nan = bool(np.isnan(share.local).any())
+    if _finite(share.local) or g is None:
+        return []
     # NaN among the saved values, or in the result, was born in forward, and is reported there
-    if any(np.isnan(v).any() for v in (*consumer.saved.values(), consumer.value) if v.dtype.kind == "f"):
-        return None
-    if nan:
-        return None if np.isnan(g).any() else "nan"
-    return None if not _finite(g) else "inf"
+    return _born(consumer, share.local, [g], [g, *consumer.saved.values(), consumer.value])
 
 
 def _meeting(share: Share, before: Array | None, after: Array | None) -> Kind | None:
@@ -168,9 +197,9 @@ def _meeting(share: Share, before: Array | None, after: Array | None) -> Kind | 
     return "inf" if _finite(before) and _finite(share.value) else None
 
 
-def _share_finding(data: TraceData, share: Share, kind: Kind) -> Finding:
+def _share_finding(data: TraceData, share: Share, kind: Kind, born: Flags) -> Finding:
     n = data.nodes[share.consumer]
-    at = _first(np.isnan(share.local) if kind == "nan" else np.isinf(share.local))
+    at = _first(born)
     formula = n.formulas[share.slot] if share.slot < len(n.formulas) and n.formulas[share.slot] else "its rule"
     g = _element(n.cotangent, share.local.shape, at) if n.cotangent is not None else ""
     culprits = [f"{name} = {text}" for name, value in n.saved.items() if (text := _suspect(value, share.local.shape, at))]
@@ -213,7 +242,7 @@ def _finite(value: Array) -> bool:
     return value.dtype.kind != "f" or bool(np.isfinite(value).all())
 
 
-def _first(flags: npt.NDArray[np.bool_]) -> Index:
+def _first(flags: Flags) -> Index:
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(flags)), flags.shape))
 
 
@@ -221,10 +250,9 @@ def _place(at: Index) -> str:
     return f"[{', '.join(map(str, at))}]" if at else "the number"
 
 
-def _told(value: Array, nan: bool) -> str:
-    count = int(np.sum(np.isnan(value) if nan else np.isinf(value)))
-    what = "NaN" if nan else "inf"
-    return what if value.size == 1 else f"{count:,} {what} among {value.size:,} numbers"
+def _told(flags: Flags, kind: Kind) -> str:
+    what = "NaN" if kind == "nan" else "inf"
+    return what if flags.size == 1 else f"{int(np.sum(flags)):,} {what} among {flags.size:,} numbers"
 
 
 def _element(value: Array, shape: tuple[int, ...], at: Index) -> str:

@@ -34,6 +34,7 @@ def births(trace: Trace) -> dict[int, Birth]:
 
     Forward: the node's value holds it and none of its operands does. Backward: a share of its rule holds it, and what the rule was given, the node's
     own gradient, does not; nor is there NaN among the values that the rule had saved, which was born forward. A constant that holds infinities was given so (a mask), and is not named; what NaN makes of it is.
+    Of an op that works entry by entry, each entry has its own past.
     """
     found = _known.get(trace)
     if found is None:
@@ -48,8 +49,9 @@ def _births(trace: Trace) -> list[tuple[int, Birth]]:
     edges = born_backward(trace.nodes)
     out = []
     for node, here in zip(trace.nodes, values, strict=True):
-        given = _worst([values[i] for i in node.inputs])
-        forward: Strange = here if _worse(here, given) and not (here == "inf" and node.kind == "constant") else ""
+        forward: Strange = ""
+        if here and not (here == "inf" and node.kind == "constant"):
+            forward = _news(node, node.value, [trace.nodes[i].value for i in node.inputs])
         sends = edges.get(node.id, [])
         if forward or sends:
             sign = _sign(node.value) if forward == "inf" else 0
@@ -68,12 +70,37 @@ def born_backward(nodes: Sequence[TraceNode]) -> dict[int, list[tuple[Strange, s
             if not sent:
                 continue
             consumer = nodes[share.consumer]
-            if _worse(sent, strange(_cotangent(consumer))) and not any(strange(v) == "nan" for v in consumer.saved.values()):
+            nans = [np.where(np.isnan(v), np.nan, 0.0) for v in consumer.saved.values() if strange(v) == "nan"]  # their infinities explain nothing
+            if sent := _news(consumer, share.local, [_cotangent(consumer), *nans]):
                 edges.setdefault(share.consumer, []).append((sent, share.edge))
     return edges
 
 
+def _news(node: TraceNode, made: Array, given: Sequence[Array]) -> Strange:
+    """What is in an array that a node made and not in what it was given, entry by entry where the op works so."""
+    from tensorviz.views.origins import ENTRYWISE
+
+    if node.op in ENTRYWISE:
+        try:
+            before = np.zeros(made.shape)
+            for array in given:
+                before = np.maximum(before, np.broadcast_to(_ranks(array), made.shape))
+        except ValueError:
+            pass  # a saved value of a shape of its own
+        else:
+            here = _ranks(made)
+            return _NAMED[int(np.max(here * (here > before), initial=0))]
+    found = strange(made)
+    return found if _worse(found, _worst([strange(array) for array in given])) else ""
+
+
+def _ranks(array: Array) -> Array:
+    """Per entry what ``_RANK`` says of it."""
+    return np.where(np.isnan(array), 2.0, np.where(np.isinf(array), 1.0, 0.0)) if array.dtype.kind == "f" else np.zeros(array.shape)
+
+
 _RANK: dict[Strange, int] = {"": 0, "inf": 1, "nan": 2}
+_NAMED: tuple[Strange, ...] = ("", "inf", "nan")
 
 
 def _worst(found: list[Strange]) -> Strange:

@@ -36,7 +36,7 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_ENTRYWISE = _names(
+ENTRYWISE = _names(
     "add sub mul div pow floor_divide mod equal not_equal less less_equal greater greater_equal bitwise_and bitwise_or bitwise_xor logical_and logical_or "
     "logical_xor hypot logaddexp logaddexp2 fmax fmin where maximum minimum clip arctan2 relu leaky_relu elu sigmoid softplus silu erf gelu neg pos abs "
     "square reciprocal invert logical_not isnan isinf isfinite signbit sign floor ceil trunc rint round astype exp exp2 expm1 log log1p log2 log10 sqrt "
@@ -73,7 +73,7 @@ def origins(trace: Trace) -> dict[str, Origin | None]:
 
 
 def _entrywise(nodes: Sequence[TraceNode], node: TraceNode) -> bool:
-    if node.op not in _ENTRYWISE:
+    if node.op not in ENTRYWISE:
         return False
     try:
         return np.broadcast_shapes(*(nodes[i].shape for i in node.inputs)) == node.shape or node.op == "broadcast_to"

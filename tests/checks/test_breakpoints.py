@@ -247,6 +247,15 @@ def test_an_infinity_that_does_not_reach_the_root_stops_nothing():
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_a_mask_holds_is_not_where_an_infinite_root_began():
+    x = tv.tensor([1.0, 800.0], requires_grad=True)
+    y = np.exp(x + np.array([-np.inf, 0.0])).sum()
+    with tv.break_on("inf"), pytest.raises(tv.Breakpoint, match="1 of its 2 numbers is infinite in forward already") as caught:
+        y.backward()
+    assert caught.value.op == "exp"
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_nan_in_forward_is_stopped_at_the_infinity_that_it_comes_of_where_both_are_asked_for():
     x = tv.tensor([1.0, 800.0], requires_grad=True, name="x")
     e = np.exp(x)

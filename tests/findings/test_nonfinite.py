@@ -114,6 +114,31 @@ def test_a_mask_of_minus_infinity_that_stays_inside_is_no_finding():
     assert (tv.softmax(np.where(mask, x, -np.inf)) * np.array([1.0, 2.0])).sum().backward().findings() == []
 
 
+def test_a_mask_of_minus_infinity_hides_no_overflow_beside_it():
+    scores = tv.tensor([[1.0, 2.0], [800.0, 3.0]], requires_grad=True)
+    weights = np.exp(scores + np.array([[0.0, -np.inf], [0.0, 0.0]]))
+    first, *_ = (weights / weights.sum(axis=1, keepdims=True)).backward(np.ones((2, 2))).findings()
+    assert (first.op, first.phase, first.kind) == ("exp", "forward", "inf")
+    assert "1 inf among 4 numbers; at [1, 0] from a = 800, while no operand is infinite there." in first.why
+
+
+def test_a_nan_at_one_place_hides_none_that_is_born_at_another():
+    x = tv.tensor([np.nan, -1.0, 0.0], requires_grad=True, name="x")
+    found = np.sqrt(x).sum().backward().findings()
+    assert [(f.op, f.phase, f.kind) for f in found] == [("leaf", "forward", "nan"), ("sqrt", "forward", "nan"), ("sqrt", "backward", "inf")]
+    assert "at [1] from a = -1, while no operand is NaN there" in found[1].why
+    assert "what arrives at [2] is g = 1" in found[2].why
+
+
+def test_a_nan_that_infinities_make_in_backward_is_told_beside_another_of_forward():
+    z = tv.tensor([[1000.0, 0.0]], requires_grad=True)
+    e = np.exp(z)
+    found = (-np.log((e / e.sum(axis=1, keepdims=True))[0, 1])).backward().findings()
+    div = [f for f in found if f.op == "div"]  # inf / inf at [0, 0] in forward; -inf / inf at [0, 1] in backward
+    assert [(f.phase, f.kind) for f in div] == [("forward", "nan"), ("backward", "nan")]
+    assert "what arrives at [0, 1] is g = -inf" in div[1].why
+
+
 def test_a_seed_that_is_not_finite_is_blamed_on_who_gave_it():
     x = leaf(1.0, 2.0)
     finding = (x * 2.0).backward(np.array([1.0, np.nan])).findings()[0]

@@ -51,6 +51,16 @@ def test_each_is_named_where_it_first_appears_and_not_further_on() -> None:
     assert (found["s"].forward, found["s"].backward) == ("", "inf")
 
 
+def test_a_mask_of_minus_infinity_at_one_entry_hides_no_overflow_at_another() -> None:
+    x = tv.tensor([1.0, 800.0], requires_grad=True, name="x")
+    with np.errstate(all="ignore"):
+        masked = x + np.array([-np.inf, 0.0])
+        e = np.exp(masked)
+        trace = (e / e.sum()).sum().backward()
+    forward = {trace.nodes[i].op: birth.forward for i, birth in births(trace).items() if birth.forward}
+    assert forward == {"exp": "inf", "div": "nan"}
+
+
 def test_nan_that_the_forward_pass_made_is_not_born_again_in_the_backward_pass() -> None:
     x = tv.tensor([-1.0, 1.0], requires_grad=True, name="x")
     with np.errstate(all="ignore"):
