@@ -10,7 +10,18 @@ import numpy as np
 from tensorviz.arguments import shown
 from tensorviz.engine.graph import OURS, check_dtype, numbers
 from tensorviz.engine.rules import defaults_of, least, parameters
-from tensorviz.errors import AxisError, DTypeError, IndexingError, LinearAlgebraError, NumberError, OptionError, ShapeError, TensorvizError
+from tensorviz.engine.words import told_word
+from tensorviz.errors import (
+    AxisError,
+    DTypeError,
+    IndexingError,
+    LinearAlgebraError,
+    NumberError,
+    OptionError,
+    OptionTypeError,
+    ShapeError,
+    TensorvizError,
+)
 
 if TYPE_CHECKING:
     from tensorviz.engine.op import Op
@@ -48,8 +59,7 @@ def explained(op: Op, values: Sequence[Any], params: dict[str, Any], error: Exce
     taken = parameters(op.run)
     unknown = [k for k in params if k not in taken] if taken else list(params)
     if unknown and isinstance(error, TypeError):
-        known = ", ".join(k for k in taken if k not in op.slots)
-        return DTypeError(f"{op.name} takes no {', '.join(unknown)}={f'; it has {known}' if known else ''}")
+        return OptionTypeError(told_word(op.name, unknown[0], [k for k in taken if k not in op.slots]))
     shapes = " and ".join(str(np.shape(v)) for v in values)
     given = ", ".join(text for k, v in params.items() if len(text := f"{k}={v!r}") <= 80)
     advice = f"; {op.advice}" if op.advice else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from tensorviz.engine.node import UNSETTLED, Changed, Node, new_uid, set_blank, 
 from tensorviz.engine.own import Own
 from tensorviz.engine.run import METHODS, apply, set_tensor_class
 from tensorviz.engine.threads import lock
-from tensorviz.engine.words import ON_TENSORS
+from tensorviz.engine.words import ON_TENSORS, refuse_words
 from tensorviz.errors import ConversionError, DTypeError, InPlaceError, OptionTypeError, ShapeError
 
 if TYPE_CHECKING:
@@ -388,13 +388,15 @@ class Tensor(Node, metaclass=_Made):
         """Forget the accumulated gradient (``.grad`` becomes None)."""
         self.grad = None
 
-    def backward(self, gradient: Any = None, *, record: bool = True) -> Trace | None:
+    def backward(self, gradient: Any = None, *, record: bool = True, **words: Never) -> Trace | None:
         """Run the backward pass from here and add to ``.grad`` of the leaves.
 
         ``gradient``: the seed, in this Tensor's shape; may be left out where it has one element (then 1).
         Returns the recorded :class:`Trace` (also kept as ``.trace``), or None with ``record=False``.
         The graph is kept: a second call adds again. If anything raises midway, no ``.grad`` has changed.
         """
+        if words:
+            refuse_words(Tensor.backward, words)
         trace: Trace | None = run_backward(self, gradient, record=record, frame=user_frame(2) if record else None)
         return trace
 
@@ -661,7 +663,7 @@ def handle(node: Node) -> Tensor:
     return made
 
 
-def tensor(data: Any, *, dtype: npt.DTypeLike | None = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
+def tensor(data: Any, *, dtype: npt.DTypeLike | None = None, requires_grad: bool = False, name: str | None = None, **words: Never) -> Tensor:
     """A leaf Tensor with a copy of ``data`` (nested lists, scalars, arrays, Tensors).
 
     Floats keep their dtype, Python floats become float64; integers and booleans keep theirs and cannot require a gradient
@@ -670,6 +672,8 @@ def tensor(data: Any, *, dtype: npt.DTypeLike | None = None, requires_grad: bool
     >>> tensor([[1.0, 2.0]], requires_grad=True)
     tensor([[1., 2.]], requires_grad=True)
     """
+    if words:
+        refuse_words(tensor, words)
     _check_flag("requires_grad", requires_grad)
     if isinstance(data, Tensor):
         data = data.numpy()

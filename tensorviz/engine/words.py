@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
 
-from tensorviz.errors import NamingError
+from tensorviz.errors import NamingError, OptionTypeError
 
 _ALL_NUMPY = "leave it out: a Tensor holds a NumPy array, in the machine's memory"
 _COPY = "write y = x.copy(), then y[i] = value"
@@ -21,6 +22,7 @@ ON_TENSORS: dict[str, str] = {
     # shapes
     "contiguous": "leave it out: every op takes operands in any memory order",
     "dim": "write x.ndim",
+    **dict.fromkeys(("clamp", "clamp_"), "write x.clip(low, high)"),
     "expand": "write np.broadcast_to(x, shape)",
     "expand_as": "write np.broadcast_to(x, y.shape)",
     "numel": "write x.size",
@@ -111,6 +113,80 @@ ON_THE_PACKAGE: dict[str, str] = {
     "unsqueeze": "write np.expand_dims(x, axis)",
 }
 """The same for names that the package does not have."""
+
+
+ARGUMENTS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("axes", "dim", "dims"), ("axis",)),
+    **dict.fromkeys(("generator", "key", "random_state", "rng", "seed"), ("seed", "rng")),
+    **dict.fromkeys(("grad", "grad_output", "seed", "v"), ("gradient",)),
+    **dict.fromkeys(("grad_outputs", "grad_tensors"), ("gradients",)),
+    **dict.fromkeys(("in_channels", "in_dim", "input_dim", "input_size"), ("in_features", "in_channels")),
+    **dict.fromkeys(("keep_dims", "keepdim"), ("keepdims",)),
+    **dict.fromkeys(("out_channels", "out_dim", "output_dim", "output_size", "units"), ("out_features", "out_channels")),
+    "epsilon": ("eps",),
+    "learning_rate": ("lr",),
+    "negative_slope": ("slope",),
+    "ord": ("p",),
+    "p": ("ord",),
+    "rate": ("p",),
+    "unbiased": ("ddof",),
+    "use_bias": ("bias",),
+}  # fmt: skip
+"""Arguments of other libraries, and what ours may be called: the first one that a function has."""
+
+NO_ARGUMENTS: dict[str, str] = {
+    **dict.fromkeys(("device", "layout", "memory_format", "non_blocking", "pin_memory"), _ALL_NUMPY),
+    **dict.fromkeys(("reduce", "size_average"), "write reduction='mean', 'sum' or 'none'"),
+    "create_graph": "take tv.grad, which nests: tv.grad(tv.grad(f))",
+    "descending": "write np.flip(np.sort(x, axis), axis)",
+    "inplace": "leave it out: the result is a new Tensor",
+    "inputs": "read .grad of those that are wanted; tv.grad(f, argnums) gives the gradients of some arguments alone",
+    "maximize": "run backward from -loss",
+    "retain_graph": "leave it out: the graph is kept, so that backward can be called again",
+}
+"""Arguments that ours need not, and what to do instead."""
+
+
+def refuse_words(function: Callable[..., Any], given: Iterable[str], name: str = "") -> NoReturn:
+    """Say of the first keyword that a function does not take what to write instead. ``name``: what the user calls it, where it is not the function's own."""
+    raise OptionTypeError(told_word(name or function.__name__, next(iter(given)), words_of(function)))
+
+
+def told_word(name: str, word: str, known: Sequence[str]) -> str:
+    """What is said of a keyword that a function does not take: what to write instead, and which ones it has."""
+    ours = next((w for w in ARGUMENTS.get(word, ()) if w in known), None)
+    advice = f"write {ours}=" if ours else NO_ARGUMENTS.get(word)
+    if advice is None:
+        import difflib
+
+        near = difflib.get_close_matches(word, known, 1, 0.7)
+        advice = f"did you mean {near[0]}=?" if near else None
+    listed = ", ".join(known)
+    return f"{name} takes no {word}={f': {advice}' if advice else ''}{f'; it has {listed}' if known else ''}"
+
+
+_ANY_KEYWORD = 0x08
+"""``inspect.CO_VARKEYWORDS``, without what an import of ``inspect`` costs."""
+
+
+def refuse_arguments(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """The same before an object of a class is made: refuse what its ``__init__`` does not take."""
+    init = cls.__init__  # type: ignore[misc]
+    if init is object.__init__:
+        if kwargs:
+            refuse_words(init, kwargs, cls.__name__)
+        if args:
+            raise OptionTypeError(f"{cls.__name__} takes no arguments, got {len(args)}")
+    elif kwargs and getattr(init, "__code__", None) is not None and not init.__code__.co_flags & _ANY_KEYWORD:
+        unknown = [word for word in kwargs if word not in words_of(init)]
+        if unknown:
+            refuse_words(init, unknown, cls.__name__)
+
+
+def words_of(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of the arguments of a function."""
+    code = getattr(function, "__code__", None)
+    return () if code is None else tuple([n for n in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if n not in ("self", "frame")])
 
 
 class Word:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorviz.engine.tensor import Tensor, tensor
+from tensorviz.engine.words import refuse_arguments
 from tensorviz.errors import DTypeError, NamingError
 from tensorviz.nn import state
 from tensorviz.nn.calls import Structure, call
@@ -45,6 +46,10 @@ class Module:
     """Whether layers that differ (dropout, batch norm) behave as in training; set by :meth:`train` and :meth:`eval`."""
     _buffers: Mapping[str, bool] = MappingProxyType({})
     """Names of the buffers, and whether each is part of the state."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        refuse_arguments(cls, args, kwargs)
+        return super().__new__(cls)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; every subclass writes its own."""

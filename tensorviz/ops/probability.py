@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Call, Op, frame
+from tensorviz.engine.words import refuse_words
 from tensorviz.ops.axes import Axis, plain
 from tensorviz.ops.rows import dotted, largest
 from tensorviz.ops.samples import Examples
@@ -93,7 +94,7 @@ class _LogSoftmax(Op):
 _SOFTMAX, _LOG_SOFTMAX = Call(REGISTRY["softmax"], "axis"), Call(REGISTRY["log_softmax"], "axis")
 
 
-def softmax(a: Any, axis: Any = -1) -> Any:
+def softmax(a: Any, axis: Any = -1, **words: Never) -> Any:
     """``e ** a / sum(e ** a)`` along ``axis`` (int, tuple, or None for all), without overflow.
 
     A slice that is all -inf has no softmax: its values and its gradient are NaN.
@@ -101,13 +102,17 @@ def softmax(a: Any, axis: Any = -1) -> Any:
     >>> softmax(np.array([0.0, 0.0, 1000.0]))
     array([0., 0., 1.])
     """
+    if words:
+        refuse_words(softmax, words)
     return _SOFTMAX.run(frame(1), a, plain(axis))
 
 
-def log_softmax(a: Any, axis: Any = -1) -> Any:
+def log_softmax(a: Any, axis: Any = -1, **words: Never) -> Any:
     """``log(softmax(a))`` along ``axis`` (int, tuple, or None for all), exact where softmax would round to 0.
 
     >>> log_softmax(np.array([0.0, 1000.0]))
     array([-1000.,     0.])
     """
+    if words:
+        refuse_words(log_softmax, words)
     return _LOG_SOFTMAX.run(frame(1), a, plain(axis))

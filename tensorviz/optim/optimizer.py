@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from tensorviz.arguments import mapping, number, shown
 from tensorviz.engine.mode import no_grad
 from tensorviz.engine.tensor import Tensor
+from tensorviz.engine.words import refuse_arguments
 from tensorviz.errors import DTypeError, GraphError, OptionError, StateError
 
 Array = npt.NDArray[Any]
@@ -29,6 +30,10 @@ class Optimizer:
 
     settings: ClassVar[tuple[str, ...]] = ("lr",)
     """Attributes that are part of the state."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        refuse_arguments(cls, args, kwargs)
+        return super().__new__(cls)
 
     def __init__(self, parameters: Iterable[Tensor] | Iterable[tuple[str, Tensor]], lr: float) -> None:
         self.lr = number(type(self).__name__, "lr", lr, least=0)

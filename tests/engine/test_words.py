@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import tensorviz as tv
-from tensorviz.engine.words import ON_TENSORS, ON_THE_PACKAGE
+from tensorviz.engine.words import ARGUMENTS, ON_TENSORS, ON_THE_PACKAGE, words_of
+from tensorviz.errors import OptionTypeError
 
 
 @pytest.mark.parametrize("name", sorted(ON_TENSORS))
@@ -69,3 +70,63 @@ def test_a_third_operand_of_pow_is_refused_by_name():
         with pytest.raises(TypeError, match="__pow__"):
             pow(x, 2, 3)
         assert (x**2).item() == 4
+
+
+X = tv.tensor([[1.0, 2.0]], requires_grad=True)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: X.sum(dim=0), r"sum takes no dim=: write axis=; it has a, axis, dtype, out, keepdims, initial, where$"),
+        (lambda: tv.sum(X, axis=0, keepdim=True), "sum takes no keepdim=: write keepdims="),
+        (lambda: X.var(unbiased=True), "var takes no unbiased=: write ddof="),
+        (lambda: tv.softmax(X, dim=1), "softmax takes no dim=: write axis=; it has a, axis$"),
+        (lambda: tv.concatenate([X], dim=0), "concatenate takes no dim=: write axis="),
+        (lambda: X.reshape(shpe=2), "reshape takes no shpe=: did you mean shape=?"),
+        (lambda: X.transpose(dim0=0), "transpose takes no dim0=; it has a, axes$"),
+        (lambda: X.relu(inplace=True), "relu takes no inplace=: leave it out"),
+        (lambda: X.sum().backward(retain_graph=True), "backward takes no retain_graph=: leave it out: the graph is kept.*; it has gradient, record$"),
+        (lambda: X.sum().backward(create_graph=True), r"backward takes no create_graph=: take tv\.grad, which nests"),
+        (lambda: X.sum().backward(seed=1.0), "backward takes no seed=: write gradient="),
+        (lambda: tv.tensor(1.0, device="cpu"), "tensor takes no device=: leave it out"),
+        (lambda: tv.tensor(1.0, require_grad=True), "tensor takes no require_grad=: did you mean requires_grad="),
+        (lambda: tv.grad(abs, argnum=0), "grad takes no argnum=: did you mean argnums="),
+        (lambda: tv.gradcheck(abs, 1.0, tol=1), "gradcheck takes no tol=: did you mean rtol="),
+        (lambda: X.sum().backward().check(tol=1), "check takes no tol=: did you mean rtol="),
+        (lambda: tv.nn.Linear(2, 3, bias_=False), "Linear takes no bias_=: did you mean bias="),
+        (lambda: tv.nn.Linear(input_dim=2, units=3), "Linear takes no input_dim=: write in_features="),
+        (lambda: tv.nn.ReLU(inplace=True), "ReLU takes no inplace=: leave it out: the result is a new Tensor$"),
+        (lambda: tv.nn.ReLU(3), "ReLU takes no arguments, got 1$"),
+        (lambda: tv.nn.Softmax(dim=1), "Softmax takes no dim=: write axis="),
+        (lambda: tv.nn.Dropout(rate=0.5), "Dropout takes no rate=: write p="),
+        (lambda: tv.optim.SGD([X], learning_rate=0.1), "SGD takes no learning_rate=: write lr="),
+        (lambda: tv.optim.Adam([X], lr=0.1, maximize=True), "Adam takes no maximize=: run backward from -loss"),
+    ],
+)
+def test_an_argument_of_others_is_told_what_ours_is_called(call, says):
+    with pytest.raises(TypeError, match=says) as caught:
+        call()
+    assert isinstance(caught.value, OptionTypeError)
+
+
+def test_modules_of_ones_own_take_the_arguments_that_their_init_takes():
+    class Net(tv.nn.Module):
+        def __init__(self, width, *, depth=1, **further):
+            self.width, self.depth, self.further = width, depth, further
+
+    class Narrow(Net):
+        def __init__(self, *, wide=1):
+            super().__init__(wide)
+
+    net = Net(3, depth=2, colour="red")
+    assert (net.width, net.depth, net.further, Narrow(wide=2).width) == (3, 2, {"colour": "red"}, 2)
+    with pytest.raises(OptionTypeError, match="Narrow takes no wid=: did you mean wide="):
+        Narrow(wid=1)
+
+
+def test_every_argument_that_is_told_of_is_one_of_ours():
+    functions = [vars(tv)[name] for name in dir(tv) if hasattr(vars(tv).get(name), "__code__")]
+    kinds = [kind.__init__ for part in (tv.nn, tv.optim) for kind in vars(part).values() if isinstance(kind, type)]
+    ours = {word for f in (*functions, *kinds, tv.Tensor.backward) for word in words_of(f)}
+    assert {word for words in ARGUMENTS.values() for word in words} <= ours
