@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.engine.places import Identity
+from tensorviz.engine.texts import Identity
 
 
 def callee(frame: FrameType) -> tuple[str, Any, bool]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 from tensorviz.engine.threads import relock
+
+STARTED = time.time()
+"""When the import was. A file that was not written to since was compiled as it is."""
 
 _record: Any = None
 

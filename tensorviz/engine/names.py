@@ -15,8 +15,9 @@ import numpy as np
 
 from tensorviz.engine.holders import IPYTHON, look, look_for, place_of
 from tensorviz.engine.node import UNSETTLED, Node
-from tensorviz.engine.places import Identity, lines_of, position_of
+from tensorviz.engine.places import lines_of, position_of
 from tensorviz.engine.tensor import Tensor
+from tensorviz.engine.texts import Identity, name_of
 
 _OTHER: set[type] = set()
 """Types of variables that are neither Tensors nor arrays, as far as they were met: a pass looks at every variable of its caller, and has no time for more than a look into a set."""
@@ -136,7 +137,10 @@ def _assignments(text: str) -> dict[tuple[int, int, int, int], str]:
         for target, value in _bindings(statement):
             name = _spelled(target)
             if name is not None:
-                found.setdefault((value.lineno, value.end_lineno, value.col_offset, value.end_col_offset), name)
+                start = value.lineno, value.col_offset
+                if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.end_lineno != value.func.lineno:
+                    start = name_of(value.func)
+                found.setdefault((start[0], value.end_lineno, start[1], value.end_col_offset), name)
     return found
 
 

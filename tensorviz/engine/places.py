@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Sequence
 from functools import lru_cache
 from types import CodeType
 
 from tensorviz.engine.node import Node
+from tensorviz.engine.texts import Identity, Positions, dedent, text_of
 from tensorviz.engine.timed import Cell, cell_of, session
 from tensorviz.trace import Source, TraceNode
 
@@ -23,21 +23,6 @@ def position_of(code: CodeType, lasti: int) -> tuple[int, int, int, int] | None:
     return line, end or line, -1 if column is None else column, -1 if end_column is None else end_column
 
 
-class Identity:
-    """A code object compared by identity: comparing two by value walks all of their constants."""
-
-    __slots__ = ("code",)
-
-    def __init__(self, code: CodeType) -> None:
-        self.code = code
-
-    def __hash__(self) -> int:
-        return id(self.code)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Identity) and other.code is self.code
-
-
 @lru_cache(maxsize=512)
 def _cell(key: Identity) -> Cell | None:
     return cell_of(key.code)
@@ -46,38 +31,23 @@ def _cell(key: Identity) -> Cell | None:
 def lines_of(code: CodeType) -> Sequence[str]:
     """The lines of the text that a code object was compiled from; none where it is not known."""
     cell = _cell(Identity(code))
-    return linecache.getlines(code.co_filename) if cell is None else cell.lines
-
-
-_Positions = list[tuple[int | None, int | None, int | None, int | None]]
+    return text_of(Identity(code)).lines if cell is None else cell.lines
 
 
 @lru_cache(maxsize=512)
-def _table(key: Identity) -> _Positions:
-    table = list(key.code.co_positions())
+def _table(key: Identity) -> Positions:
     cell = _cell(key)
     if cell is not None:
-        return [(line and line + cell.before, end and end + cell.before, first, last) for line, end, first, last in table]
-    by = _dedent(table, linecache.getlines(key.code.co_filename))
+        return [(line and line + cell.before, end and end + cell.before, first, last) for line, end, first, last in key.code.co_positions()]
+    text = text_of(key)
+    table = list(text.code.co_positions())
+    by = dedent(table, text.lines)
     if not by:
         return table
     return [
         (line, end, None if column is None else column + by, None if end_column is None else end_column + by)
         for line, end, column, end_column in table
     ]
-
-
-def _dedent(table: _Positions, lines: Sequence[str]) -> int:
-    """By how many columns a text stood further left when it was compiled than it does in its file, as marimo's cells do.
-
-    The first statement tells: nothing of it can begin within its line's indentation.
-    """
-    placed = [(line, column) for line, _, column, end_column in table if line and column is not None and column != end_column]
-    first = min((line for line, _ in placed), default=0)
-    if not 0 < first <= len(lines):
-        return 0
-    text = lines[first - 1]
-    return max(0, len(text) - len(text.lstrip()) - min(column for line, column in placed if line == first))
 
 
 def source_of(node: Node) -> Source | None:
@@ -87,11 +57,14 @@ def source_of(node: Node) -> Source | None:
 
 def locate(code: CodeType | None, lasti: int) -> Source | None:
     """The source line and expression of an instruction."""
-    return None if code is None else _locate(Identity(code), lasti)
+    if code is None:
+        return None
+    key = Identity(code)
+    return _locate(key, lasti, text_of(key).older)
 
 
 @lru_cache(maxsize=65536)
-def _locate(key: Identity, lasti: int) -> Source | None:
+def _locate(key: Identity, lasti: int, older: bool) -> Source | None:
     code = key.code
     place = position_of(code, lasti)
     if place is None:
@@ -102,9 +75,9 @@ def _locate(key: Identity, lasti: int) -> Source | None:
     if picked and column >= 0:
         column, end_column = _characters(picked[0], column), _characters(picked[-1], end_column)
     return Source(
-        file=file_title(code.co_filename) if cell is None else cell.title,
+        file=file_title(code.co_filename) + OLDER * older if cell is None else cell.title,
         line=line,
-        function=code.co_qualname,
+        function=text_of(key).code.co_qualname,
         code="\n".join(picked),
         end_line=end,
         column=column,
@@ -115,6 +88,10 @@ def _locate(key: Identity, lasti: int) -> Source | None:
 def _characters(text: str, offset: int) -> int:
     """A column counted in UTF-8 bytes as one counted in characters."""
     return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))
+
+
+OLDER = " (older version)"
+"""Behind a file's name, where the line is that of a text that was replaced since: parameters of a model may have been made by code that was edited later."""
 
 
 def file_title(filename: str) -> str:

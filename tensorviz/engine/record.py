@@ -21,6 +21,7 @@ from tensorviz.engine.op import Op
 from tensorviz.engine.places import locate, source_of, texts_of
 from tensorviz.engine.routes import route
 from tensorviz.engine.tensor import Tensor
+from tensorviz.engine.texts import look_at
 from tensorviz.engine.unbroadcast import grown_axes, unbroadcast
 from tensorviz.making import seal, uncollected, unsealed
 from tensorviz.trace import Array, NodeKind, Share, Source, Step, TraceData, TraceNode
@@ -105,6 +106,7 @@ class Pass:
 
     def _build(self) -> TraceData:
         nodes, ids = self.order()
+        look_at([n.code for n in nodes if n.code is not None])
         names = names_of(nodes, self.names, self.number)
         values = [read_only(n.value) for n in nodes]
         received: list[list[Share]] = [[] for _ in nodes]
