@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial
 from types import FunctionType
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +33,6 @@ from tensorviz.engine.record import Pass
 from tensorviz.engine.stale import refuse_stale
 from tensorviz.engine.sweep import reachable, sweep
 from tensorviz.engine.tensor import Tensor, tensor
-from tensorviz.engine.words import refuse_words
 from tensorviz.errors import CheckError, GraphError, RuleError
 from tensorviz.trace import Trace
 
@@ -45,13 +44,7 @@ _SEED = 20_240_229
 
 
 def gradcheck(
-    f: Callable[..., Any],
-    *inputs: Any,
-    eps: float | None = None,
-    atol: float = 1e-5,
-    rtol: float = 1e-3,
-    raise_exception: bool = True,
-    **words: Never,
+    f: Callable[..., Any], *inputs: Any, eps: float | None = None, atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True
 ) -> CheckReport:
     """Compare the gradients of ``f`` with central differences of ``f``.
 
@@ -68,8 +61,6 @@ def gradcheck(
     >>> gradcheck(lambda x: (np.tanh(x) * x).sum(), np.array([0.5, -1.0])).ok
     True
     """
-    if words:
-        refuse_words(gradcheck, words)
     function("gradcheck", "its first argument", f)
     ruler = Ruler(
         atol=number("gradcheck", "atol", atol, least=0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, as_completed
 from time import perf_counter
-from typing import Any, Literal, NamedTuple, Never
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from tensorviz.checks.search import ALWAYS, DIRECTIONS, SAMPLES
 from tensorviz.checks.subject import SMALL, Stopped, Subject, title, unwatched
 from tensorviz.checks.tally import Tally
 from tensorviz.engine.op import REGISTRY
-from tensorviz.engine.words import refuse_words
 from tensorviz.errors import DTypeError, TensorvizError
 from tensorviz.trace import Trace, TraceData
 
@@ -66,7 +65,6 @@ def check(
     executor: Executor | None = None,
     progress: Progress | None = None,
     seed: int = 0,
-    **words: Never,
 ) -> CheckReport:
     """Compare every gradient in a trace with finite differences, op by op (*local*) and from the root (*global*).
 
@@ -88,8 +86,6 @@ def check(
     >>> report.ok, report.kind, report.blame
     (True, 'ok', None)
     """
-    if words:
-        refuse_words(check, words)
     if executor is not None and (isinstance(executor, type) or not callable(getattr(executor, "submit", None))):
         raise DTypeError(f"check: executor must be a concurrent.futures.Executor or None, got {shown(executor)}")
     if not isinstance(progress, (bool, type(None), Bar)):

@@ -7,7 +7,7 @@ import inspect
 import operator
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from tensorviz.engine.op import REGISTRY, Op, apply
 from tensorviz.engine.seeds import seed_numbers
 from tensorviz.engine.tensor import Tensor, handle
 from tensorviz.engine.threads import Local
-from tensorviz.engine.words import refuse_words
 from tensorviz.errors import DTypeError, GraphError, IndexingError, SeedError, ShapeError
 
 __all__ = ["grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"]
@@ -213,7 +212,7 @@ def _argnums(argnums: Any) -> tuple[tuple[Any, ...], bool]:
 # ---- reverse -----------------------------------------------------------------------------------------------------
 
 
-def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0, **words: Never) -> Callable[..., Any]:
+def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """The function that computes the gradient of ``f``, which returns one number, with respect to its positional argument(s) ``argnums``.
 
     Gradients have the form of the arguments: arrays for arrays, Tensors (recorded, so that ``backward`` goes through them)
@@ -223,8 +222,6 @@ def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0, **words: Never
     >>> float(grad(grad(lambda x: x * x * x))(2.0))
     12.0
     """
-    if words:
-        refuse_words(grad, words)
     function("grad", "its first argument", f)
     of = value_and_grad(f, argnums)
 
@@ -235,15 +232,13 @@ def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0, **words: Never
     return gradient
 
 
-def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0, **words: Never) -> Callable[..., tuple[Any, Any]]:
+def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., tuple[Any, Any]]:
     """Like :func:`grad`, returning ``(f(...), gradient)``.
 
     >>> value, gradient = value_and_grad(lambda x: (x * x).sum())(np.array([1.0, 2.0]))
     >>> float(value), gradient.tolist()
     (5.0, [2.0, 4.0])
     """
-    if words:
-        refuse_words(value_and_grad, words)
     function("value_and_grad", "its first argument", f)
     positions, single = _argnums(argnums)
 
@@ -321,14 +316,12 @@ def _as_tuple(given: Any) -> tuple[Any, ...]:
 # ---- matrices of derivatives -------------------------------------------------------------------------------------
 
 
-def jacobian(f: Callable[..., Any], argnums: int | Sequence[int] = 0, **words: Never) -> Callable[..., Any]:
+def jacobian(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """The function that computes every derivative of every element of ``f``'s result: shape result.shape + argument.shape, one reverse pass per row.
 
     >>> jacobian(lambda x: x * x)(np.array([1.0, 2.0])).tolist()
     [[2.0, 0.0], [0.0, 4.0]]
     """
-    if words:
-        refuse_words(jacobian, words)
     function("jacobian", "its first argument", f)
     positions, single = _argnums(argnums)
 
@@ -356,14 +349,12 @@ def _stacked(rows: list[Any], y: Tensor, variable: Node) -> Any:
     return np.reshape(np.stack(rows), shape) if rows else np.zeros(shape, variable.value.dtype)
 
 
-def hessian(f: Callable[..., Any], argnums: int | Sequence[int] = 0, **words: Never) -> Callable[..., Any]:
+def hessian(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """The function that computes all second derivatives of ``f``, which returns one number: shape argument.shape + argument.shape.
 
     >>> hessian(lambda x: (x * x * x).sum())(np.array([1.0, 2.0])).tolist()
     [[6.0, 0.0], [0.0, 12.0]]
     """
-    if words:
-        refuse_words(hessian, words)
     return jacobian(grad(f, argnums), argnums)
 
 

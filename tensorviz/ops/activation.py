@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
 from tensorviz.arguments import number, one_of
 from tensorviz.engine.op import REGISTRY, Call, Op, frame
-from tensorviz.engine.words import refuse_words
 from tensorviz.ops.numbers import ZERO
 from tensorviz.ops.samples import Examples, off_zero
 
@@ -217,14 +216,12 @@ def relu(a: Any) -> Any:
     return REGISTRY["relu"].call.run(frame(1), a)
 
 
-def leaky_relu(a: Any, slope: float = 0.01, **words: Never) -> Any:
+def leaky_relu(a: Any, slope: float = 0.01) -> Any:
     """``a`` where positive, ``slope * a`` elsewhere. At 0 its gradient is the slope.
 
     >>> leaky_relu(np.array([-1.0, 2.0]), slope=0.1)
     array([-0.1,  2. ])
     """
-    if words:
-        refuse_words(leaky_relu, words)
     return _LEAKY_RELU.run(frame(1), a, number("leaky_relu", "slope", slope))
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
 from tensorviz.engine.op import ACCUMULATIONS, REGISTRY, Op, expose
-from tensorviz.engine.words import refuse_words
 from tensorviz.ops.axes import divided, plain
 from tensorviz.ops.conversion import astype
 from tensorviz.ops.operands import as_array, index, refuse_out
@@ -142,28 +141,24 @@ def _running(op: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
 
 
 @expose(numpy=[np.cumsum], method="cumsum")
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, **words: Never) -> Any:
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
     """The running sum along ``axis`` (None: of the flattened array).
 
     >>> cumsum(np.array([1.0, 2.0, 3.0]))
     array([1., 3., 6.])
     """
-    if words:
-        refuse_words(cumsum, words)
     if dtype is not None or out is not None:
         a = _converted(a, dtype, out)
     return REGISTRY["cumsum"](a, axis=plain(axis))
 
 
 @expose(numpy=[np.cumprod], method="cumprod")
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, **words: Never) -> Any:
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
     """The running product along ``axis`` (None: of the flattened array). Its gradient is exact where elements are zero, too.
 
     >>> cumprod(np.array([1.0, 2.0, 3.0]))
     array([1., 2., 6.])
     """
-    if words:
-        refuse_words(cumprod, words)
     if dtype is not None or out is not None:
         a = _converted(a, dtype, out)
     return REGISTRY["cumprod"](a, axis=plain(axis))

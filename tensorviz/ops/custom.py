@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from tensorviz.engine.node import Node, new_uid
 from tensorviz.engine.op import REGISTRY, Op, register
 from tensorviz.engine.tensor import Tensor, tensor
 from tensorviz.engine.unbroadcast import can_grow
-from tensorviz.engine.words import refuse_words
 from tensorviz.errors import OpDefinitionError, ReadOnlyError, RuleError
 from tensorviz.ops.hidden import refuse_hidden
 
@@ -32,7 +31,7 @@ class CustomOp(Op, abstract=True):
     """Drawn from the numbers of nodes when the op was defined: nodes with greater ones were made by this definition, not by an earlier one."""
 
 
-def custom_op(name: str, forward: Callable[..., Any], vjp: Callable[..., Any], *, broadcasts: bool = False, **words: Never) -> Callable[..., Any]:
+def custom_op(name: str, forward: Callable[..., Any], vjp: Callable[..., Any], *, broadcasts: bool = False) -> Callable[..., Any]:
     """An op of your own, recorded, drawn, stepped through and checked like any other.
 
     ``forward(*arrays, **params)`` returns an array. ``vjp(g, *arrays, **params)`` gets the gradient of the result and returns a tuple with
@@ -50,8 +49,6 @@ def custom_op(name: str, forward: Callable[..., Any], vjp: Callable[..., Any], *
     >>> cube(np.array([1.0, 2.0]))
     array([1., 8.])
     """
-    if words:
-        refuse_words(custom_op, words)
     if not isinstance(name, str):
         raise OpDefinitionError(f"custom_op: name is a string, got {shown(name)}")
     if not name.isidentifier():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from tensorviz.arguments import one_of, shown
 from tensorviz.engine.aliases import view
 from tensorviz.engine.graph import numbers
 from tensorviz.engine.op import REGISTRY, Op, apply, expose
-from tensorviz.engine.words import refuse_words
 from tensorviz.errors import AxisError, DTypeError, ShapeError
 from tensorviz.ops.indexing import index_add
 from tensorviz.ops.movement import ravel, sizes
@@ -272,7 +271,7 @@ class Repeat(Op):
 
 
 @expose(numpy=[np.repeat], method="repeat")
-def repeat(a: Any, repeats: Any, axis: int | None = None, **words: Never) -> Any:
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     """Every element of ``a`` ``repeats`` times along ``axis`` (flattened if None); ``repeats`` may hold one number per position.
 
     Rule: the gradient summed over the copies of each element.
@@ -280,8 +279,6 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, **words: Never) -> Any
     >>> repeat([1.0, 2.0], [1, 2]).tolist()
     [1.0, 2.0, 2.0]
     """
-    if words:
-        refuse_words(repeat, words)
     if axis is None or np.ndim(a) == 0:
         a, axis = ravel(a), 0
     counts = np.asarray(repeats)

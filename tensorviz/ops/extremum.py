@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
 from tensorviz.engine.op import REDUCTIONS, REGISTRY, Call, Op, expose, frame
-from tensorviz.engine.words import refuse_words
 from tensorviz.errors import ShapeError
 from tensorviz.ops import options
 from tensorviz.ops.axes import Axis, count, divided, of_ufunc, over, plain, restored
@@ -127,7 +126,7 @@ _MAX, _MIN = Call(REGISTRY["max"], "axis", "keepdims"), Call(REGISTRY["min"], "a
 
 
 @expose(numpy=[np.max, np.amax], method=["max", "amax"])
-def max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True, **words: Never) -> Any:
+def max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
     """The greatest element over ``axis`` (int, tuple, or None for all).
 
     Routes the gradient to it; equal elements share it evenly, and a NaN is chosen before any number. Raises ValueError when there are no elements.
@@ -135,15 +134,13 @@ def max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initi
     >>> max(np.array([[1.0, 4.0], [3.0, 2.0]]), axis=1)
     array([4., 3.])
     """
-    if words:
-        refuse_words(max, words)
     if out is not None or initial is not None or where is not True:
         return options.reduced(_begun(max, initial), a, axis, None, out, keepdims, initial=initial, where=where, join=np.maximum)
     return _MAX.run(frame(1), a, over(a, axis), bool(keepdims))
 
 
 @expose(numpy=[np.min, np.amin], method=["min", "amin"])
-def min(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True, **words: Never) -> Any:
+def min(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
     """The smallest element over ``axis`` (int, tuple, or None for all).
 
     Routes the gradient to it; equal elements share it evenly, and a NaN is chosen before any number. Raises ValueError when there are no elements.
@@ -151,62 +148,52 @@ def min(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initi
     >>> min(np.array([[1.0, 4.0], [3.0, 2.0]]), axis=1)
     array([1., 2.])
     """
-    if words:
-        refuse_words(min, words)
     if out is not None or initial is not None or where is not True:
         return options.reduced(_begun(min, initial), a, axis, None, out, keepdims, initial=initial, where=where, join=np.minimum)
     return _MIN.run(frame(1), a, over(a, axis), bool(keepdims))
 
 
 @expose(numpy=[np.argmax], method="argmax")
-def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False, **words: Never) -> Any:
+def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
     """The position of the first greatest element along ``axis`` (None: in the flattened array). Carries no gradient.
 
     >>> argmax(np.array([[1.0, 4.0], [3.0, 2.0]]), axis=1)
     array([1, 0])
     """
-    if words:
-        refuse_words(argmax, words)
     _, keepdims = options.settled(None, out, keepdims)
     return REGISTRY["argmax"](a, axis=plain(axis), keepdims=bool(keepdims))
 
 
 @expose(numpy=[np.argmin], method="argmin")
-def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False, **words: Never) -> Any:
+def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
     """The position of the first smallest element along ``axis`` (None: in the flattened array). Carries no gradient.
 
     >>> argmin(np.array([[1.0, 4.0], [3.0, 2.0]]), axis=1)
     array([0, 1])
     """
-    if words:
-        refuse_words(argmin, words)
     _, keepdims = options.settled(None, out, keepdims)
     return REGISTRY["argmin"](a, axis=plain(axis), keepdims=bool(keepdims))
 
 
 @expose(numpy=[np.any], method="any")
-def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True, **words: Never) -> Any:
+def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """Whether some element over ``axis`` is nonzero. Carries no gradient.
 
     >>> any(np.array([[True, False], [False, False]]), axis=1)
     array([ True, False])
     """
-    if words:
-        refuse_words(any, words)
     if out is not None or where is not True:
         return options.reduced(any, a, axis, None, out, keepdims, where=where, neutral=0)
     return REGISTRY["any"](a, axis=plain(axis), keepdims=bool(keepdims))
 
 
 @expose(numpy=[np.all], method="all")
-def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True, **words: Never) -> Any:
+def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """Whether every element over ``axis`` is nonzero. Carries no gradient.
 
     >>> all(np.array([[True, False], [True, True]]), axis=1)
     array([False,  True])
     """
-    if words:
-        refuse_words(all, words)
     if out is not None or where is not True:
         return options.reduced(all, a, axis, None, out, keepdims, where=where, neutral=1)
     return REGISTRY["all"](a, axis=plain(axis), keepdims=bool(keepdims))

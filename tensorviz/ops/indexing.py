@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from tensorviz.engine.graph import frozen
 from tensorviz.engine.op import REGISTRY, Op, apply, attach, expose, frame
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.unbroadcast import unbroadcast
-from tensorviz.engine.words import refuse_words
 from tensorviz.errors import AxisError, DTypeError, IndexingError, ShapeError
 from tensorviz.ops.keys import INDEX_SLOTS, chosen, fill, parse, repeats
 from tensorviz.ops.operands import as_array, index, refuse_out
@@ -230,7 +229,7 @@ attach("__setitem__", _setitem)
 
 
 @expose(numpy=[np.take], method="take")
-def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise", **words: Never) -> Any:
+def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
     """The elements at ``indices`` along ``axis`` (of the flattened operand if None), recorded as indexing.
 
     Positions outside raise IndexError; with ``mode="wrap"`` they are counted on from the other end, with ``"clip"`` they are the nearest inside.
@@ -238,8 +237,6 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     >>> take([10.0, 20.0, 30.0], [2, 0]).tolist()
     [30.0, 10.0]
     """
-    if words:
-        refuse_words(take, words)
     refuse_out(out)
     one_of("take", "mode", mode, ("raise", "wrap", "clip"))
     a = as_array(a)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
 from tensorviz.arguments import dtype_of
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Op, apply, expose
 from tensorviz.engine.tensor import Tensor
-from tensorviz.engine.words import refuse_words
 from tensorviz.errors import AxisError, DTypeError, ShapeError
 from tensorviz.ops.movement import atleast_1d, atleast_2d, atleast_3d, ravel, swapaxes
 from tensorviz.ops.operands import as_array, asked, index, refuse_out
@@ -50,7 +49,7 @@ class Concatenate(Op):
 
 
 @expose(numpy=[np.concatenate])
-def concatenate(arrays: Any, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind", **words: Never) -> Any:
+def concatenate(arrays: Any, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Operands joined along ``axis`` (all flattened if None). Takes nested lists that contain Tensors too, which NumPy would take apart.
 
     Raises ShapeError where the other axes differ. Rule: each operand gets the part of the gradient that stands where it went.
@@ -58,8 +57,6 @@ def concatenate(arrays: Any, axis: int | None = 0, out: Any = None, *, dtype: An
     >>> concatenate([[1.0, 2.0], [3.0]]).tolist()
     [1.0, 2.0, 3.0]
     """
-    if words:
-        refuse_words(concatenate, words)
     refuse_out(out)
     operands = _operands("concatenate", arrays)
     if axis is None:
@@ -94,7 +91,7 @@ class Stack(Op):
 
 
 @expose(numpy=[np.stack])
-def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind", **words: Never) -> Any:
+def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Operands of one shape, joined along a new ``axis``. Takes nested lists that contain Tensors too, which NumPy would take apart.
 
     Raises ShapeError where the shapes differ. Rule: each operand gets the gradient at its place.
@@ -102,8 +99,6 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
     >>> stack([[1.0, 2.0], [3.0, 4.0]], axis=1).tolist()
     [[1.0, 3.0], [2.0, 4.0]]
     """
-    if words:
-        refuse_words(stack, words)
     refuse_out(out)
     return _cast(apply(REGISTRY["stack"], _operands("stack", arrays), {"axis": index("axis", axis)}), dtype, casting)
 
@@ -191,7 +186,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 
 
 @expose(numpy=[np.split], method="split")
-def split(ary: Any, indices_or_sections: Any, axis: int = 0, **words: Never) -> list[Any]:
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """``ary`` cut along ``axis``: into so many equal parts, or before the given positions. A list of slices, each recorded.
 
     Raises ShapeError where the parts would not be equal.
@@ -199,8 +194,6 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0, **words: Never) -> 
     >>> [part.tolist() for part in split(np.arange(5.0), [2, 3])]
     [[0.0, 1.0], [2.0], [3.0, 4.0]]
     """
-    if words:
-        refuse_words(split, words)
     ary = as_array(ary)
     size, count = _size(ary, axis), indices_or_sections
     if np.ndim(count) == 0 and index("the number of parts", count) > 0 and size % index("the number of parts", count):

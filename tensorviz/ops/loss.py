@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
 from tensorviz.arguments import number, one_of, whole
 from tensorviz.engine.op import REGISTRY, Op
 from tensorviz.engine.tensor import Tensor
-from tensorviz.engine.words import refuse_words
 from tensorviz.errors import DTypeError, ShapeError
 from tensorviz.ops.activation import sigmoid
 from tensorviz.ops.axes import averaged, divided, spread
@@ -176,7 +175,7 @@ def _check_reduction(name: str, reduction: str) -> None:
     one_of(name, "reduction", reduction, REDUCTIONS)
 
 
-def cross_entropy(logits: Any, target: Any, reduction: str = "mean", ignore_index: int = -100, label_smoothing: float = 0.0, **words: Never) -> Any:
+def cross_entropy(logits: Any, target: Any, reduction: str = "mean", ignore_index: int = -100, label_smoothing: float = 0.0) -> Any:
     """Minus the log of the softmax probability of the right class, over class indices; or over probabilities of the classes.
 
     ``logits`` has shape (classes,), (rows, classes) or (rows, classes, ...), ``target`` one integer per row, or floats in the shape of the logits:
@@ -190,8 +189,6 @@ def cross_entropy(logits: Any, target: Any, reduction: str = "mean", ignore_inde
     >>> round(float(cross_entropy(np.zeros(2), np.array([0.25, 0.75]))), 6)  # log 2
     0.693147
     """
-    if words:
-        refuse_words(cross_entropy, words)
     _check_reduction("cross_entropy", reduction)
     label_smoothing = number("cross_entropy", "label_smoothing", label_smoothing, least=0, most=1)
     ignore_index = whole("cross_entropy", "ignore_index", ignore_index)
@@ -202,14 +199,12 @@ def cross_entropy(logits: Any, target: Any, reduction: str = "mean", ignore_inde
     return REGISTRY["cross_entropy"](logits, target, reduction=reduction, ignore_index=ignore_index, label_smoothing=label_smoothing)
 
 
-def nll_loss(log_probabilities: Any, target: Any, reduction: str = "mean", ignore_index: int = -100, **words: Never) -> Any:
+def nll_loss(log_probabilities: Any, target: Any, reduction: str = "mean", ignore_index: int = -100) -> Any:
     """Minus the score of the right class, for scores that are log-probabilities. Shapes, ``reduction``, ``ignore_index`` and errors as in :func:`cross_entropy`.
 
     >>> nll_loss(np.array([[-0.5, -1.5], [-2.0, -0.25]]), np.array([0, 1]), reduction="none")
     array([0.5 , 0.25])
     """
-    if words:
-        refuse_words(nll_loss, words)
     scores, target = _checked_classes("nll_loss", log_probabilities, target, reduction, ignore_index)
     return REGISTRY["nll_loss"](scores, target, reduction=reduction, ignore_index=whole("cross_entropy", "ignore_index", ignore_index))
 
@@ -286,7 +281,7 @@ def _checked_pair(name: str, a: Any, b: Any, reduction: str) -> tuple[Any, Any]:
     return a, b
 
 
-def mse_loss(prediction: Any, target: Any, reduction: str = "mean", **words: Never) -> Any:
+def mse_loss(prediction: Any, target: Any, reduction: str = "mean") -> Any:
     """The squared difference of two operands of the same shape: ``"mean"``, ``"sum"`` or ``"none"``. Differentiable in both.
 
     Raises ValueError when the shapes differ.
@@ -294,13 +289,11 @@ def mse_loss(prediction: Any, target: Any, reduction: str = "mean", **words: Nev
     >>> mse_loss(np.array([1.0, 2.0]), np.array([1.0, 5.0]), reduction="none")
     array([0., 9.])
     """
-    if words:
-        refuse_words(mse_loss, words)
     a, b = _checked_pair("mse_loss", prediction, target, reduction)
     return REGISTRY["mse_loss"](a, b, reduction=reduction)
 
 
-def bce_with_logits(logits: Any, target: Any, reduction: str = "mean", **words: Never) -> Any:
+def bce_with_logits(logits: Any, target: Any, reduction: str = "mean") -> Any:
     """Binary cross entropy ``-(t log σ(a) + (1 - t) log(1 - σ(a)))``, computed from the logits ``a`` without overflow.
 
     ``target`` has the logits' shape and lies between 0 and 1. Differentiable in both. Raises ValueError when the shapes differ.
@@ -308,7 +301,5 @@ def bce_with_logits(logits: Any, target: Any, reduction: str = "mean", **words: 
     >>> bce_with_logits(np.array([0.0, 1000.0]), np.array([1.0, 0.0]), reduction="none")
     array([6.93147181e-01, 1.00000000e+03])
     """
-    if words:
-        refuse_words(bce_with_logits, words)
     a, b = _checked_pair("bce_with_logits", logits, target, reduction)
     return REGISTRY["bce_with_logits"](a, b, reduction=reduction)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
 from tensorviz.engine.aliases import quick_view, view
 from tensorviz.engine.op import FUNCTIONS, REGISTRY, Call, Op, apply, attach, expose, frame
 from tensorviz.engine.tensor import Tensor
-from tensorviz.engine.words import refuse_words
 from tensorviz.errors import AxisError, DTypeError
 from tensorviz.ops.axes import plain
 from tensorviz.ops.operands import as_array, asked, index, refusing
@@ -119,7 +118,7 @@ class Reshape(Op):
 
 
 @expose(numpy=[np.reshape])
-def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: bool | None = None, **words: Never) -> Any:  # noqa: ARG001 - NumPy's signature
+def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: bool | None = None) -> Any:  # noqa: ARG001 - NumPy's signature
     """The elements of ``a`` in another shape; one entry may be -1. ``order`` is "C" (last axis fastest), "F", or "A": "F" if that is how ``a`` lies in memory.
 
     Raises ShapeError where the sizes differ. Rule: the gradient, reshaped back.
@@ -127,8 +126,6 @@ def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None
     >>> reshape(np.arange(6.0), (2, -1)).tolist()
     [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
     """
-    if words:
-        refuse_words(reshape, words)
     shape = newshape if shape is None else shape
     if shape is not None and order == "C":
         return quick_view(_RESHAPE, frame(1), a, (sizes(shape),), _back)
@@ -147,9 +144,7 @@ def _back(base: Any, part: Any, *, order: str = "C", **_: Any) -> Any:
     return reshape(part, base.shape, order)
 
 
-def _reshape_method(self: Any, *shape: Any, order: str = "C", **words: Never) -> Any:
-    if words:
-        return reshape(self, *shape, order=order, **words)
+def _reshape_method(self: Any, *shape: Any, order: str = "C") -> Any:
     given = _spread(shape)
     if order == "C" and _are_sizes(given):
         return quick_view(_RESHAPE, frame(1), self, (given,), _back)
@@ -227,14 +222,12 @@ class ExpandDims(Op):
 
 
 @expose(numpy=[np.expand_dims], method="expand_dims")
-def expand_dims(a: Any, axis: Any, **words: Never) -> Any:
+def expand_dims(a: Any, axis: Any) -> Any:
     """``a`` with new axes of size 1 at the positions ``axis`` of the result. Rule: the gradient, reshaped back.
 
     >>> expand_dims(np.ones((2, 3)), (0, -1)).shape
     (1, 2, 3, 1)
     """
-    if words:
-        refuse_words(expand_dims, words)
     return view(REGISTRY["expand_dims"], a, {"axis": plain(axis)}, _back)
 
 
@@ -259,14 +252,12 @@ class Squeeze(Op):
 
 
 @expose(numpy=[np.squeeze], method="squeeze")
-def squeeze(a: Any, axis: Any = None, **words: Never) -> Any:
+def squeeze(a: Any, axis: Any = None) -> Any:
     """``a`` without its axes of size 1 (all of them, or those given). Raises ShapeError where such an axis is longer. Rule: the gradient, reshaped back.
 
     >>> squeeze(np.ones((1, 3, 1)), axis=0).shape
     (3, 1)
     """
-    if words:
-        refuse_words(squeeze, words)
     return view(REGISTRY["squeeze"], a, {} if axis is None else {"axis": plain(axis)}, _back)
 
 
@@ -332,14 +323,12 @@ def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @expose(numpy=[np.transpose])
-def transpose(a: Any, axes: Any = None, **words: Never) -> Any:
+def transpose(a: Any, axes: Any = None) -> Any:
     """``a`` with its axes in the given order, reversed if none is given. Rule: the gradient with the inverse permutation.
 
     >>> transpose(np.ones((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    if words:
-        refuse_words(transpose, words)
     if axes is None:
         return quick_view(_TRANSPOSE, frame(1), a, (), _transposed_back)
     return quick_view(_PERMUTE, frame(1), a, (sizes(axes),), _transposed_back)
@@ -352,9 +341,7 @@ def _transposed_back(_: Any, part: Any, axes: Any = None) -> Any:
     return transpose(part, None if axes is None else _inverse(axes))
 
 
-def _transpose_method(self: Any, *axes: Any, **words: Never) -> Any:
-    if words:
-        return transpose(self, *axes, **words)
+def _transpose_method(self: Any, *axes: Any) -> Any:
     return transpose(self, _spread(axes) if axes else None)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
 from tensorviz.arguments import number, whole
 from tensorviz.engine.op import REGISTRY, Op
-from tensorviz.engine.words import refuse_words
 
 __all__ = ["dropout"]
 
@@ -53,7 +52,7 @@ class _Dropout(Op):
         return np.where(keep, a * scale(p), 0), (keep,)
 
 
-def dropout(x: Any, p: float = 0.5, training: bool = True, seed: Any = None, **words: Never) -> Any:
+def dropout(x: Any, p: float = 0.5, training: bool = True, seed: Any = None) -> Any:
     """Each element becomes 0 with probability ``p``, the others are divided by ``1 - p`` (Srivastava and others, 2014).
 
     ``seed`` (an int or a NumPy Generator) decides which; None draws a fresh one. The record keeps it, so that a replay drops the same elements.
@@ -62,8 +61,6 @@ def dropout(x: Any, p: float = 0.5, training: bool = True, seed: Any = None, **w
     >>> dropout(np.ones(6), 0.5, seed=0)
     array([2., 0., 0., 0., 2., 2.])
     """
-    if words:
-        refuse_words(dropout, words)
     p = check_probability("dropout", p)
     if not training or p == 0:
         return x

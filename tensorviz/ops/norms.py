@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
 from tensorviz.arguments import shown
 from tensorviz.engine.op import REGISTRY, Op, expose
-from tensorviz.engine.words import refuse_words
 from tensorviz.errors import DTypeError, ShapeError
 from tensorviz.ops.axes import Axis, divided, over, restored
 from tensorviz.ops.operands import as_array, floating
@@ -66,7 +65,7 @@ class _Norm(Op):
 
 
 @expose(numpy=[np.linalg.norm], method="norm")
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, **words: Never) -> Any:
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The vector norm of order ``ord`` (a number, ±inf; None is 2; 0 counts the elements that are not 0, without a gradient) over ``axis`` (int, tuple, or None for all).
 
     Its gradient is 0 at the origin; for ``ord=inf`` equally large elements share it evenly. Without an axis, None (or ``"fro"``) takes the
@@ -75,8 +74,6 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, **wo
     >>> norm(np.array([[3.0, 4.0], [6.0, 8.0]]), axis=1)
     array([ 5., 10.])
     """
-    if words:
-        refuse_words(norm, words)
     axis = over(x, axis)
     if isinstance(axis, tuple) and len(axis) == 1:
         axis = axis[0]

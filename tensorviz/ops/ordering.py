@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
 from tensorviz.engine.aliases import view
 from tensorviz.engine.op import REGISTRY, Op, apply, expose
-from tensorviz.engine.words import refuse_words
 from tensorviz.errors import AxisError, DTypeError, IndexingError
 from tensorviz.ops.axes import plain
 from tensorviz.ops.indexing import index_add
@@ -40,14 +39,12 @@ class Flip(Op):
 
 
 @expose(numpy=[np.flip], method="flip")
-def flip(m: Any, axis: Any = None, **words: Never) -> Any:
+def flip(m: Any, axis: Any = None) -> Any:
     """``m`` in reverse along ``axis`` (int, tuple, or None for all). Rule: the gradient, flipped back.
 
     >>> flip([1.0, 2.0, 3.0]).tolist()
     [3.0, 2.0, 1.0]
     """
-    if words:
-        refuse_words(flip, words)
     axes = plain(axis)
     return view(REGISTRY["flip"], m, {} if axes is None else {"axis": axes}, _flipped_back)
 
@@ -123,7 +120,7 @@ class Roll(Op):
 
 
 @expose(numpy=[np.roll], method="roll")
-def roll(a: Any, shift: Any, axis: Any = None, **words: Never) -> Any:
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """``a`` moved by ``shift`` places along ``axis`` (through the flattened elements if None), what falls off coming back at the other end.
 
     Rule: the gradient, rolled back.
@@ -131,8 +128,6 @@ def roll(a: Any, shift: Any, axis: Any = None, **words: Never) -> Any:
     >>> roll([1.0, 2.0, 3.0], 1).tolist()
     [3.0, 1.0, 2.0]
     """
-    if words:
-        refuse_words(roll, words)
     return apply(REGISTRY["roll"], (a,), {"shift": _shift(shift)} if axis is None else {"shift": _shift(shift), "axis": plain(axis)})
 
 
@@ -180,7 +175,7 @@ class Sort(Op):
 
 
 @expose(numpy=[np.sort])
-def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None, **words: Never) -> Any:  # noqa: ARG001 - NumPy's signature
+def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:  # noqa: ARG001 - NumPy's signature
     """``a`` in ascending order along ``axis`` (flattened if None), NaN last. Equal elements keep their order, so ties are routed one to one.
 
     Rule: each element of the gradient goes back to where its element came from.
@@ -188,8 +183,6 @@ def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, 
     >>> sort([3.0, 1.0, 2.0]).tolist()
     [1.0, 2.0, 3.0]
     """
-    if words:
-        refuse_words(sort, words)
     if order is not None:
         raise DTypeError("sort: order= names fields, which a Tensor has none of")
     a = as_array(a)
@@ -211,14 +204,12 @@ class ArgSort(Op):
 
 
 @expose(numpy=[np.argsort], method="argsort")
-def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None, **words: Never) -> Any:  # noqa: ARG001 - NumPy's signature
+def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:  # noqa: ARG001 - NumPy's signature
     """The positions that put ``a`` in ascending order along ``axis``; whole numbers, without a gradient.
 
     >>> argsort([3.0, 1.0, 2.0]).tolist()
     [1, 2, 0]
     """
-    if words:
-        refuse_words(argsort, words)
     return apply(REGISTRY["argsort"], (a,), {"axis": plain(axis)})
 
 
@@ -302,7 +293,7 @@ class TakeAlongAxis(Op):
 
 
 @expose(numpy=[np.take_along_axis], method="take_along_axis")
-def take_along_axis(arr: Any, indices: Any, axis: int | None = -1, **words: Never) -> Any:
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     """Along ``axis``, the elements of ``arr`` at ``indices`` (of arr's shape except along that axis, where it may differ; size 1 broadcasts).
 
     Raises IndexError for indices that are no whole numbers or lie outside. Rule: the gradient added at the positions that were picked.
@@ -310,8 +301,6 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1, **words: Neve
     >>> take_along_axis(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1], [0]]), 1).tolist()
     [[2.0], [3.0]]
     """
-    if words:
-        refuse_words(take_along_axis, words)
     if not hasattr(indices, "dtype"):
         indices = as_array(indices)
     if indices.dtype.kind not in "iu":

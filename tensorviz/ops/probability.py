@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
 from tensorviz.engine.op import REGISTRY, Call, Op, frame
-from tensorviz.engine.words import refuse_words
 from tensorviz.ops.axes import Axis, plain
 from tensorviz.ops.rows import dotted, largest
 from tensorviz.ops.samples import Examples
@@ -94,7 +93,7 @@ class _LogSoftmax(Op):
 _SOFTMAX, _LOG_SOFTMAX = Call(REGISTRY["softmax"], "axis"), Call(REGISTRY["log_softmax"], "axis")
 
 
-def softmax(a: Any, axis: Any = -1, **words: Never) -> Any:
+def softmax(a: Any, axis: Any = -1) -> Any:
     """``e ** a / sum(e ** a)`` along ``axis`` (int, tuple, or None for all), without overflow.
 
     A slice that is all -inf has no softmax: its values and its gradient are NaN.
@@ -102,17 +101,13 @@ def softmax(a: Any, axis: Any = -1, **words: Never) -> Any:
     >>> softmax(np.array([0.0, 0.0, 1000.0]))
     array([0., 0., 1.])
     """
-    if words:
-        refuse_words(softmax, words)
     return _SOFTMAX.run(frame(1), a, plain(axis))
 
 
-def log_softmax(a: Any, axis: Any = -1, **words: Never) -> Any:
+def log_softmax(a: Any, axis: Any = -1) -> Any:
     """``log(softmax(a))`` along ``axis`` (int, tuple, or None for all), exact where softmax would round to 0.
 
     >>> log_softmax(np.array([0.0, 1000.0]))
     array([-1000.,     0.])
     """
-    if words:
-        refuse_words(log_softmax, words)
     return _LOG_SOFTMAX.run(frame(1), a, plain(axis))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
 from tensorviz.arguments import number
 from tensorviz.engine.op import REDUCTIONS, REGISTRY, Call, Op, expose, frame
-from tensorviz.engine.words import refuse_words
 from tensorviz.errors import ShapeError
 from tensorviz.ops import options
 from tensorviz.ops.axes import Axis, count, divided, each, of_ufunc, over, plain, restored, spread
@@ -214,33 +213,27 @@ _VAR, _STD = (Call(REGISTRY[name], "axis", "ddof", "keepdims") for name in ("var
 
 
 @expose(numpy=[np.sum], method="sum")
-def sum(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True, **words: Never
-) -> Any:
+def sum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
     """The sum over ``axis`` (int, tuple, or None for all). Its rule repeats the gradient along the summed axes. Further arguments as NumPy's.
 
     >>> sum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     array([4., 6.])
     """
-    if words:
-        refuse_words(sum, words)
     if dtype is not None or out is not None or initial is not None or where is not True:
         return options.reduced(sum, a, axis, dtype, out, keepdims, initial=initial, where=where, neutral=0, join=operator.add)
-    return _SUM.run(frame(1), a, axis if axis is None or type(axis) is int else plain(axis), keepdims is not False and bool(keepdims))
+    return _SUM.run(frame(1), a, axis if axis is None or type(axis) is int else plain(axis), bool(keepdims))
 
 
 @expose(numpy=[np.mean], method="mean")
-def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True, **words: Never) -> Any:
+def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
     """The mean over ``axis`` (int, tuple, or None for all); NaN where there are no elements. Further arguments as NumPy's.
 
     >>> mean(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=1)
     array([1.5, 3.5])
     """
-    if words:
-        refuse_words(mean, words)
     if dtype is not None or out is not None or where is not True:
         return options.mean(sum, a, plain(axis), dtype, out, keepdims, where)
-    return _MEAN.run(frame(1), a, axis if axis is None or type(axis) is int else plain(axis), keepdims is not False and bool(keepdims))
+    return _MEAN.run(frame(1), a, axis if axis is None or type(axis) is int else plain(axis), bool(keepdims))
 
 
 @expose(numpy=[np.var], method="var")
@@ -255,15 +248,12 @@ def var(
     where: Any = True,
     mean: Any = None,
     correction: Any = None,
-    **words: Never,
 ) -> Any:
     """The variance over ``axis`` (int, tuple, or None for all); divides by ``n - ddof``, by 0 where that is negative. Further arguments as NumPy's.
 
     >>> var(np.array([[1.0, 2.0, 6.0]]), axis=1, ddof=1)
     array([7.])
     """
-    if words:
-        refuse_words(var, words)
     if dtype is not None or out is not None or where is not True or mean is not None or correction is not None:
         return options.variance(sum, a, plain(axis), dtype, out, ddof, keepdims, where, mean, correction)
     return _VAR.run(frame(1), a, plain(axis), _ddof("var", ddof), bool(keepdims))
@@ -281,45 +271,36 @@ def std(
     where: Any = True,
     mean: Any = None,
     correction: Any = None,
-    **words: Never,
 ) -> Any:
     """The standard deviation over ``axis``, the root of :func:`var`. Its gradient is 0 where all elements are equal. Further arguments as NumPy's.
 
     >>> std(np.array([[1.0, 3.0]]), axis=1)
     array([1.])
     """
-    if words:
-        refuse_words(std, words)
     if dtype is not None or out is not None or where is not True or mean is not None or correction is not None:
         return options.root(options.variance(sum, a, plain(axis), dtype, out, ddof, keepdims, where, mean, correction))
     return _STD.run(frame(1), a, plain(axis), _ddof("std", ddof), bool(keepdims))
 
 
 @expose(numpy=[np.prod], method="prod")
-def prod(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True, **words: Never
-) -> Any:
+def prod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
     """The product over ``axis`` (int, tuple, or None for all). Its gradient is exact where elements are zero, too. Further arguments as NumPy's.
 
     >>> prod(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     array([3., 8.])
     """
-    if words:
-        refuse_words(prod, words)
     if dtype is not None or out is not None or initial is not None or where is not True:
         return options.reduced(prod, a, axis, dtype, out, keepdims, initial=initial, where=where, neutral=1, join=operator.mul)
     return _PROD.run(frame(1), a, over(a, axis), bool(keepdims))
 
 
 @expose(method="logsumexp")
-def logsumexp(a: Any, axis: Any = None, keepdims: bool = False, **words: Never) -> Any:
+def logsumexp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """``log(sum(e ** a))`` over ``axis`` (int, tuple, or None for all), without overflow. Raises ValueError when there are no elements.
 
     >>> logsumexp(np.array([[1000.0, 1000.0]]), axis=1)
     array([1000.69314718])
     """
-    if words:
-        refuse_words(logsumexp, words)
     return _LOGSUMEXP.run(frame(1), a, over(a, axis), bool(keepdims))
 
 

@@ -6,13 +6,12 @@ Rules select with ``np.where`` and never multiply by a mask: a NaN or infinite g
 from __future__ import annotations
 
 import sys
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
 from tensorviz.arguments import shown
 from tensorviz.engine.op import REGISTRY, Op, expose, frame
-from tensorviz.engine.words import refuse_words
 from tensorviz.errors import OptionError, ShapeError
 from tensorviz.ops import options
 from tensorviz.ops.samples import Examples, distinct, off_zero
@@ -164,7 +163,7 @@ _UMATH = sys.modules.get("numpy._core.umath") or sys.modules["numpy.core.umath"]
 
 
 @expose(numpy=[np.clip, _UMATH.clip], method=["clip"])
-def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **words: Never) -> Any:
+def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None) -> Any:
     """``a`` kept between ``a_min`` and ``a_max`` (also ``min`` and ``max``; None is no bound); all broadcast.
 
     The gradient passes where ``a`` lies between the bounds or on one of them; elsewhere it goes to the bound.
@@ -173,8 +172,6 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: 
     >>> clip(np.array([-2.0, 0.5, 3.0]), -1.0, 1.0)
     array([-1. ,  0.5,  1. ])
     """
-    if words:
-        refuse_words(clip, words)
     options.settled(None, out, None)
     if (a_min is not None and min is not None) or (a_max is not None and max is not None):
         raise OptionError("clip: a bound was given twice; a_min and min mean the same, and so do a_max and max")

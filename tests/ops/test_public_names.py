@@ -216,7 +216,7 @@ def test_what_numpy_has_under_that_name_gives_a_recorded_tensor(name: str):
 
 def test_an_argument_that_a_reduction_does_not_take_is_named():
     x = tv.tensor([1.0, 2.0], requires_grad=True)
-    with pytest.raises(TypeError, match=r"sum takes no mask="):
+    with pytest.raises(TypeError, match=r"sum.*'mask'"):
         tv.sum(x, mask=np.array([True, False]))
     with pytest.raises(TypeError, match=r"np\.add\.reduce on a Tensor.*'first'"):
         protocols.array_ufunc(np.add, "reduce", (x,), {"first": 1.0})
