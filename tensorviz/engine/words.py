@@ -117,7 +117,7 @@ ON_THE_PACKAGE: dict[str, str] = {
 
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("axes", "dim", "dims"), ("axis",)),
-    **dict.fromkeys(("generator", "key", "random_state", "rng", "seed"), ("seed", "rng")),
+    **dict.fromkeys(("generator", "key", "random_state", "seed"), ("rng",)),
     **dict.fromkeys(("grad", "grad_output", "seed", "v"), ("gradient",)),
     **dict.fromkeys(("in_channels", "in_dim", "input_dim", "input_size"), ("in_features", "in_channels")),
     **dict.fromkeys(("keep_dims", "keepdim"), ("keepdims",)),
