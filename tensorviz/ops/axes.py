@@ -78,7 +78,7 @@ def divided(g: Any, n: Any) -> Any:
         return g / n
     if g.dtype == np.float16 and (np.ndim(n) or n > _FLOAT16_ENDS):
         return (g.astype(np.float32) / n).astype(np.float16)
-    return g / n.astype(g.dtype) if np.ndim(n) else g / n
+    return g / (n if isinstance(n, int) else n.astype(g.dtype))  # beside one number a count that is NumPy's would make float64 of float32
 
 
 def averaged(values: Any, n: Any) -> Any:

@@ -219,3 +219,13 @@ def test_accumulate_of_a_ufunc_runs_along_the_first_axis():
     assert np.multiply.accumulate(x, axis=1).tolist() == [[1.0, 2.0], [3.0, 12.0]]
     assert np.add.reduce(x).tolist() == [4.0, 6.0]
     assert np.multiply.reduce(x, axis=None).item() == 24.0
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("f", [np.nanmean, np.nanvar, np.nanstd, lambda x: np.mean(x, where=x > 0), lambda x: np.var(x, where=x > 0)])
+def test_one_number_keeps_its_dtype_where_elements_are_counted(f, dtype):
+    x = tv.tensor(dtype(1.5), requires_grad=True)
+    y = f(x)
+    assert y.dtype == f(np.array(1.5, dtype)).dtype == dtype
+    y.backward()
+    assert x.grad.dtype == dtype
