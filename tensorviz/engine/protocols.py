@@ -190,7 +190,13 @@ def found(function: Any) -> Callable[..., Any] | None:
 
 
 def _sign(ufunc: Any) -> str:
-    return {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "true_divide": "/", "power": "**", "matmul": "@"}.get(ufunc.__name__, "(op)")
+    return _SIGNS.get(ufunc.__name__, "(op)")
+
+
+_SIGNS = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "true_divide": "/", "power": "**", "matmul": "@", "floor_divide": "//", "remainder": "%",
+    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
+}  # fmt: skip
 
 
 KIN = {

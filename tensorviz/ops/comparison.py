@@ -66,21 +66,21 @@ class _And(_Compared):
     """``a & b`` of truth values."""
 
     name, label, forward = "bitwise_and", "&", np.bitwise_and
-    ufuncs, operators = (np.bitwise_and,), ("__and__", "__rand__")
+    ufuncs, operators, inplace = (np.bitwise_and,), ("__and__", "__rand__"), ("__iand__",)
 
 
 class _Or(_Compared):
     """``a | b`` of truth values."""
 
     name, label, forward = "bitwise_or", "|", np.bitwise_or
-    ufuncs, operators = (np.bitwise_or,), ("__or__", "__ror__")
+    ufuncs, operators, inplace = (np.bitwise_or,), ("__or__", "__ror__"), ("__ior__",)
 
 
 class _Xor(_Compared):
     """``a ^ b`` of truth values."""
 
     name, label, forward = "bitwise_xor", "^", np.bitwise_xor
-    ufuncs, operators = (np.bitwise_xor,), ("__xor__", "__rxor__")
+    ufuncs, operators, inplace = (np.bitwise_xor,), ("__xor__", "__rxor__"), ("__ixor__",)
 
 
 class _LogicalAnd(_Compared):

@@ -45,7 +45,7 @@ class MatMul(Op):
         f"(a.size * b.shape[1] > {_LARGE} * b.shape[0] if b.ndim == 2 < a.ndim else a.ndim == b.ndim > 1 and a.shape[:-2] == b.shape[:-2])"
     )
     ufuncs = (np.matmul,)
-    operators = ("__matmul__", "__rmatmul__")
+    operators, inplace = ("__matmul__", "__rmatmul__"), ("__imatmul__",)
     formulas = ("g @ b.T", "a.T @ g")
     advice = "the last axis of a must be as long as the second to last of b (the only one of a vector); transpose one of them, e.g. a @ b.T"
     source = "Giles 2008, Collected matrix derivative results, section 2.2.1"

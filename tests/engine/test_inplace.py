@@ -11,7 +11,7 @@ import pytest
 
 import tensorviz as tv
 from tensorviz.engine import cycles
-from tensorviz.errors import DTypeError, InPlaceError, ShapeError
+from tensorviz.errors import DTypeError, InPlaceError, NoRuleError, ShapeError
 
 
 def leaf(data, **options) -> tv.Tensor:
@@ -361,3 +361,28 @@ def test_a_view_retains_the_gradient_of_the_value_after_its_base_was_changed():
     h *= 100.0
     ((v * v).sum() + before).backward()
     assert v.grad.tolist() == [400, 600]
+
+
+def test_every_operator_that_arrays_have_in_place_changes_what_shares_its_memory():
+    x = tv.tensor([[1.0, -2.0], [3.0, 4.0]], requires_grad=True)
+    mask = x > 0
+    same, row = mask, mask[1]
+    mask &= x < 4
+    assert same.tolist() == [[True, False], [True, False]]
+    row |= True
+    assert same.tolist() == [[True, False], [True, True]]
+    row ^= np.array([True, False])
+    assert mask.tolist() == [[True, False], [False, True]]
+    h = x * 1
+    other = h
+    h @= np.array([[0.0, 1.0], [2.0, 0.0]])
+    assert other.tolist() == [[-4, 1], [8, 3]]
+    other.sum().backward()
+    assert x.grad.tolist() == [[1, 2], [1, 2]]
+    with pytest.raises(ShapeError, match=r"the result has \(2, 3\); an in-place op cannot change the shape"):
+        h @= np.ones((2, 3))
+    with pytest.raises(InPlaceError, match=r"Write x = x @"):
+        x @= np.eye(2)
+    plain = np.array([True, False])
+    with pytest.raises(NoRuleError, match=r"Write a = a & x"):
+        plain &= x[0] > 0
