@@ -134,6 +134,8 @@ class _Call:
         """Look beside the point before a mismatch at a kink is called one."""
         self.recorded = False
         """Evaluate f on Tensors that require a gradient, because it runs a backward pass of its own."""
+        self.stopped: Exception | None = None
+        """What f raised, or :class:`_Unsteady`, somewhere beside the point; a shorter step, or one to the other side, may do all the same."""
 
     def arguments(self, points: Mapping[int, Floats], make: Callable[[int, Floats], Any]) -> list[Any]:
         found = []
@@ -165,6 +167,14 @@ class _Call:
             self.recorded = True
             result = self.called(*made())
         return [np.array(v.numpy() if isinstance(v, Tensor) else v) for v in _floats(result)]
+
+    def beside(self, points: Mapping[int, Floats], base: Floats) -> Floats:
+        """The outputs in a row; NaN where f has none, as beyond the end of its domain."""
+        try:
+            return self.flat(points)
+        except (_Unsteady, ValueError, ArithmeticError, AssertionError) as error:
+            self.stopped = error
+            return np.full(len(base), np.nan)
 
     def flat(self, points: Mapping[int, Floats]) -> Floats:
         if self.plain and self.simple and len(self.shapes) == 1:  # the common case, without the detours
@@ -221,8 +231,14 @@ class _Call:
                     blocks.append(self._block(k, graph.ids[leaves[k]._current()], quick[k]))  # type: ignore[union-attr]
                 elif x.size:
                     blocks.append(self._operand(k, x, leaves[k], gradients[k], again[k] / AGAIN, base, flat_weights, trace))
-        except _Unsteady:
+        except _Unsteady as error:
+            self.stopped = error
+        # where shorter steps, which select the same, told all of it, the longer ones do not matter
+        told = len(blocks) == len(self.points) and all(b.code == CODE["ok"] and not any(b.reasons) for b in blocks)
+        if isinstance(self.stopped, _Unsteady) and not told and not any(b.code == CODE["mismatch"] for b in blocks):
             return CheckReport([single(None, "function", None, "f", "input", "the shape of the result changes as an input moves")], subject=subject)
+        if self.stopped is not None and any(b.code == CODE["undefined"] for b in blocks):
+            raise self.stopped
         # where the graph stood in for f throughout, f has just given what the graph gives, to both sides of the point
         unsteady = None if len(quick) == len(blocks) else self._unsteady(arrays)
         if unsteady is not None:
@@ -283,7 +299,7 @@ class _Call:
             rows = []
             for value in stack[:-1]:
                 points[k] = value
-                rows.append(self.flat(points))
+                rows.append(self.beside(points, base))
             return np.array([*rows, base])
 
         def problem(moves: Any) -> Moved:
@@ -377,7 +393,7 @@ class _Call:
         graph.stacked.trusting = True  # what comes out is compared with f itself
         outputs = graph.run(stacks, roots)
         graph.stacked.trusting = False
-        return all(agrees(self.flat(point), row) for point, row in zip(points, outputs, strict=True))
+        return all(agrees(self.beside(point, row), row) for point, row in zip(points, outputs, strict=True))
 
     def _blame(self, trace: Trace, blocks: list[Block]) -> tuple[int | None, str, tuple[str, ...]]:
         """Where a mismatch comes from: the node whose rule is wrong by itself, or what cuts the graph. A wrong rule behind what differences of f cannot judge is added to the blocks."""

@@ -248,6 +248,34 @@ def test_a_result_whose_shape_depends_on_the_values_cannot_be_checked():
     assert report.kind == "input" and "shape of the result changes" in str(report)
 
 
+def test_a_selection_that_no_short_step_changes_is_checked():
+    x = np.array([1e-9, 1.0, -1.0])
+    assert gradcheck(lambda p: p[p > 0] * 2.0, x).kind == "ok"
+    half = tv.custom_op("half_of_positive", lambda a: a[a > 0] * 2.0, lambda g, a: (np.where(a > 0, 1.0, 0.0),))
+    report = gradcheck(lambda p: half(p).sum(), x)
+    assert report.kind == "mismatch" and report.blame is not None
+
+
+def test_what_a_function_refuses_beside_the_point_is_the_end_of_its_domain():
+    def root(p):
+        if any(float(v) < 0 for v in p):
+            raise ValueError("below 0")
+        return p**1.5 + 3.0 * p
+
+    report = gradcheck(root, np.array([0.0, 1.0]))
+    assert report.ok and "only one side" in str(report)
+    near = np.array([[1.0, 1 - 1e-9], [1 - 1e-9, 1.0]])  # a millionth further it has no Cholesky factor
+    assert gradcheck(lambda a: np.linalg.cholesky((a + a.T) / 2), near).kind == "ok"
+
+    def only_here(p):
+        if float(p[0]) != 1:
+            raise ValueError("moved")
+        return p * 2.0
+
+    with pytest.raises(ValueError, match="moved"):
+        tv.gradcheck(only_here, np.array([1.0]))
+
+
 def test_a_large_input_is_sampled_and_one_wrong_element_is_still_found():
     def vjp(g, a):
         share = np.array(np.cumsum(g[::-1])[::-1])
