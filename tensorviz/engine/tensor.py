@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Never
@@ -18,6 +19,7 @@ from tensorviz.engine.node import UNSETTLED, Changed, Node, new_uid, set_blank, 
 from tensorviz.engine.own import Own
 from tensorviz.engine.run import METHODS, apply, set_tensor_class
 from tensorviz.engine.threads import lock
+from tensorviz.engine.untraced import refuse_use
 from tensorviz.engine.words import ON_TENSORS, refuse_words
 from tensorviz.errors import ConversionError, DTypeError, InPlaceError, OptionTypeError, ShapeError
 
@@ -232,8 +234,11 @@ class Tensor(Node, metaclass=_Made):
 
     @property
     def trace(self) -> Trace | None:
-        """The record of the latest ``backward`` that started here."""
-        return None if self.own is None else self.own.trace
+        """The record of the latest ``backward`` that started here; None before."""
+        if self.own is not None and self.own.trace is not None:
+            return self.own.trace
+        refuse_use(self, sys._getframe(1))
+        return None
 
     @trace.setter
     def trace(self, value: Trace | None) -> None:

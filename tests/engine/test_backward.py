@@ -371,3 +371,20 @@ def test_a_gradient_that_cannot_be_added_leaves_all_others_as_they_were(full, re
     (x, y)[full].grad = None
     z.backward(record=record)
     assert x.grad == y.grad == h.grad == 1e308
+
+
+def test_who_goes_on_with_a_trace_that_is_not_there_yet_is_told_to_call_backward():
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    y = (x * x).sum()
+    for use in (lambda: y.trace.show(), lambda: y.trace.nodes, lambda: y.trace["x"], lambda: y.trace()):
+        for _ in range(20):  # the code runs in a faster form then
+            with pytest.raises(GraphError, match=r"^y has no trace yet: .* Call y\.backward\(\) first"):
+                use()
+    with pytest.raises(GraphError, match=r"np\.trace\(x\)$"):
+        y.trace(0, 1)
+    with pytest.raises(GraphError, match=r"^this tensor has no trace yet: .* Call backward"):
+        (y * 2).trace.summary()
+    assert y.trace is None
+    assert [y.trace, getattr(y, "trace", 3), y.trace or 3] == [None, None, 3]
+    y.backward()
+    assert y.trace.nodes
