@@ -63,9 +63,8 @@ def legend(
     else:
         entries.append(_words("solid forward, dashed backward", "note"))
     if saved:
-        entries.append(
-            (_width("saved for backward: left input, right output") + 12, [("saved", ""), ("note", "saved for backward: left input, right output")])
-        )
+        words = f"saved for backward: {'left' if sideways else 'top'} input, {'right' if sideways else 'bottom'} output"
+        entries.append((_width(words) + 12, [("saved", ""), ("note", words)]))
     for tag in tags:
         entries.append((tag.width + 6 + _width(BADGES[tag.kind]), [("badge", tag), ("note", BADGES[tag.kind])]))
     if born is not None:

@@ -483,9 +483,9 @@ def test_the_gaps_between_the_entries_of_a_legend_are_even() -> None:
         assert letters(words) < 1.06 * drawn, words
 
 
-def test_the_legend_of_a_picture_that_runs_down_speaks_of_left_and_right() -> None:
-    assert "value left of the wire" in texts(to_svg(circuits.staged(), direction="TB"))
-    assert "value above the wire" in texts(to_svg(circuits.staged()))
+def test_the_legend_of_a_picture_that_runs_down_speaks_of_the_sides_on_which_things_stand_there() -> None:
+    assert {"value left of the wire", "saved for backward: top input, bottom output"} <= set(texts(to_svg(circuits.staged(), direction="TB")))
+    assert {"value above the wire", "saved for backward: left input, right output"} <= set(texts(to_svg(circuits.staged())))
 
 
 # ---- the skeleton ------------------------------------------------------------------------------------------------
