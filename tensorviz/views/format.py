@@ -78,7 +78,7 @@ def cells(values: npt.ArrayLike) -> list[str]:
         return alone
     needed = max((len(text.partition(".")[2]) for _, text in ordinary), default=0)
     whole = max((_scientific(abs(float(v)), DIGITS)[1] + 1 for v, _ in ordinary), default=1)
-    # Four digits for the largest, and up to six where a smaller one would keep fewer than two: 100.500 beside 0.033.
+    # Four digits for the largest, and up to six where a smaller one would keep fewer than two, or its only one not: 100.500 beside 0.033, 1000.0 beside 0.5.
     for decimals in range(min(needed, max(0, DIGITS - whole)), min(needed, max(0, DIGITS + 2 - whole)) + 1):
         if not any(_starved(text, _padded(v, decimals)) for v, text in ordinary):
             return [_padded(v, decimals) for v in flat]
@@ -95,10 +95,9 @@ def _padded(v: Any, decimals: int) -> str:
 
 
 def _starved(alone: str, shared: str) -> bool:
-    """Whether the shared count of decimals leaves fewer than two significant digits of a number that has more."""
-    kept = shared.lstrip(MINUS).replace(".", "").lstrip("0")
-    whole = alone.lstrip(MINUS).replace(".", "").lstrip("0")
-    return len(kept) < min(2, len(whole))
+    """Whether the shared count of decimals leaves fewer than two significant digits of a number that has more, or another number: 1 for 0.5."""
+    kept, whole = (text.lstrip(MINUS).replace(".", "").lstrip("0") for text in (shared, alone))
+    return len(kept) < 2 if len(whole) > 1 else len(shared) < len(alone)
 
 
 def count(n: int) -> str:

@@ -45,6 +45,8 @@ def test_exact_zero_is_told_from_a_small_number_rounded_and_keeps_its_column() -
 def test_an_entry_keeps_its_digits_beside_a_large_one() -> None:
     assert fmt.cells([1234.5, 0.001234]) == ["1235", "0.001234"]
     assert fmt.cells([100.5, 0.01]) == ["100.50", "0.01"]
+    assert fmt.cells([1000.0, 0.5, -1.0]) == ["1000.0", "0.5", "−1.0"]  # not 1 for the half
+    assert fmt.cells([12345.0, 0.04]) == ["12345", "0.04"]
 
 
 def test_strange_entries_are_spelled_and_do_not_decide_the_decimals() -> None:

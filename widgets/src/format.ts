@@ -44,7 +44,7 @@ export function cells(values: Numbers | readonly number[]): string[] {
   const needed = Math.max(0, ...ordinary.map(([, t]) => t.split(".")[1]?.length ?? 0));
   const power = (v: number) => Number(Math.abs(v).toExponential(3).split("e")[1]);
   const whole = ordinary.length ? Math.max(...ordinary.map(([v]) => power(v) + 1)) : 1;
-  // Four digits for the largest, and up to six where a smaller one would keep fewer than two: 100.500 beside 0.033.
+  // Four digits for the largest, and up to six where a smaller one would keep fewer than two, or its only one not: 100.500 beside 0.033, 1000.0 beside 0.5.
   const last = Math.min(needed, Math.max(0, 6 - whole));
   for (let decimals = Math.min(needed, Math.max(0, 4 - whole)); decimals <= last; decimals++) {
     if (!ordinary.some(([v, t]) => starved(t, padded(v, decimals)))) return flat.map((v) => padded(v, decimals));
@@ -58,10 +58,10 @@ function padded(value: number, decimals: number): string {
   return (value < 0 ? MINUS : "") + Math.abs(value).toFixed(decimals);
 }
 
-/** Whether the shared count of decimals leaves fewer than two significant digits of a number that has more. */
+/** Whether the shared count of decimals leaves fewer than two significant digits of a number that has more, or another number: 1 for 0.5. */
 function starved(alone: string, shared: string): boolean {
-  const digits = (t: string) => t.replace(MINUS, "").replace(".", "").replace(/^0+/, "").length;
-  return digits(shared) < Math.min(2, digits(alone));
+  const digits = (t: string) => t.replace(/[−.]/g, "").replace(/^0+/, "").length;
+  return digits(alone) < 2 ? shared.length < alone.length : digits(shared) < 2;
 }
 
 /** What stands for an array that is too large to be spelled out: its norm, and its NaN and infinities in words. */
