@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+import pytest
 from playwright.sync_api import Locator, expect
 
 import tensorviz as tv
@@ -235,3 +237,25 @@ def test_where_the_system_forces_its_colours_what_is_chosen_and_the_scale_are_st
     colours = "(all, what) => [...new Set(all.map(e => getComputedStyle(e)[what]))].length"
     assert stepper.locator(".tv-segments button").evaluate_all(colours, "backgroundColor") == 2
     assert stepper.locator(".tv-ramp").first.locator("*").evaluate_all(colours, "backgroundColor") > 4
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "ringed"),
+    [
+        ((3, 1, 2), (2, 2), ["0", "2", "2"]),  # two rows of each block make one sum
+        ((1, 2, 2), (3, 2, 2), ["0", "4", "8", "12"]),  # the same entry of every block
+        ((3, 1, 1), (3, 2, 2), ["0", "1", "2", "3", "6"]),  # a whole block
+    ],
+)
+def test_the_terms_of_a_sum_that_is_no_strip_of_the_table_are_ringed_and_no_word_is_cut_off(show, p, q, ringed):
+    left, right = (tv.tensor(np.arange(float(np.prod(s))).reshape(s), requires_grad=True, name=n) for s, n in ((p, "p"), (q, "q")))
+    trace = (left * right).sum().backward()
+    stepper = show(trace, step=scenes.at("unbroadcast", 0, "p")(trace))
+    drawn = stepper.locator("svg.tv-strips").first
+    assert drawn.evaluate("e => [...e.querySelectorAll('.tv-cell.tv-first')].map(r => r.nextElementSibling.textContent)") == ringed
+    outside = drawn.evaluate(
+        "e => [...e.querySelectorAll('text')].filter(t => t.getBBox().x + t.getBBox().width > e.viewBox.baseVal.width).map(t => t.textContent)"
+    )
+    assert outside == []
+    title, dims = (drawn.locator(f".{kind}").first.bounding_box() for kind in ("tv-part", "tv-dims"))
+    assert title["x"] + title["width"] < dims["x"]

@@ -201,12 +201,12 @@ def test_a_sum_is_never_drawn_so_small_that_it_cannot_be_read(show, shape, opera
         assert picture.evaluate("e => 13 * e.clientWidth / e.viewBox.baseVal.width") >= 12
 
 
-def test_a_cube_whose_axes_are_summed_apart_is_shown_as_it_is(show):
+def test_a_high_cube_whose_axes_are_summed_apart_is_shown_as_it_is(show):
     x = tv.tensor(np.ones((3, 1)), requires_grad=True, name="x")
-    trace = (x * np.arange(24.0).reshape(2, 3, 4)).sum().backward()
+    trace = (x * np.arange(48.0).reshape(4, 3, 4)).sum().backward()
     panel = show(trace, step=step_of(trace, "unbroadcast", "x")).get_by_role("tabpanel")
     expect(panel.locator(".tv-strips")).to_have_count(0)
-    expect(panel.get_by_role("table", name="local share (2, 3, 4)")).to_be_visible()
+    expect(panel.get_by_role("table", name="local share (4, 3, 4)")).to_be_visible()
 
 
 def test_at_a_fork_the_ledger_holds_each_share_and_the_running_sum(show):

@@ -3,11 +3,12 @@ import { axes, cells, shape } from "../format";
 import { shortTitle } from "../step";
 import { shade } from "../tints";
 import { h, s, type Child, type Virtual } from "../virtual";
-import type { Recording } from "../wire";
+import type { ArrayView, Recording } from "../wire";
 import { pieces } from "./formula";
 import { fits, grid, array as shown } from "./cells";
 
-const [CELL, HEIGHT, GAP] = [56, 34, 6];
+const [CELL, HEIGHT, GAP, BETWEEN] = [56, 34, 6, 8];
+const LETTER = 8; // px of a letter of 13 px monospace
 const ROOM = 446; // px that the pane shows hardly smaller
 
 /** The picture for one summed share; text for what is too large to draw. */
@@ -19,7 +20,7 @@ export function unbroadcast(rec: Recording, share: number): Virtual {
   const name = shortTitle(rec, target, 20);
   if (!local || !value) return h("div");
   const words = `local share ${shape(local.shape)}, summed over ${axes(summed)}, becomes the share ${shape(value.shape)} for ${name}`;
-  const drawn = together(local.shape, summed) && fits(local) && grid(local.shape)[1] <= 5 && grid(local.shape)[0] <= 6;
+  const drawn = fits(local) && grid(local.shape)[1] <= 5 && grid(local.shape)[0] <= 6;
   return h(
     "div",
     {},
@@ -29,7 +30,7 @@ export function unbroadcast(rec: Recording, share: number): Virtual {
       h("mark", {}, `summed over ${axes(summed)}`),
       `: ${shape(local.shape)} becomes ${shape(value.shape)}`,
     ),
-    (drawn && strips(rec, share, words)) ||
+    (drawn && strips(rec, share, local, value, words)) ||
       h(
         "div",
         { class: "tv-before-after" },
@@ -37,13 +38,27 @@ export function unbroadcast(rec: Recording, share: number): Virtual {
         h("span", { class: "tv-sum" }, "Σ ↓"),
         shown(rec, "gradient", value, `share for ${name}`),
       ),
-    ruler(rec, share),
+    ruler(rec, share, local.shape, name),
   );
 }
 
 /** Whether all axes that run down the table are summed, or none: then each sum is a strip of it. */
 function together(shape: readonly number[], summed: readonly number[]): boolean {
   return new Set(shape.slice(0, -1).flatMap((n, axis) => (n === 1 ? [] : summed.includes(axis)))).size < 2;
+}
+
+/** The flat position of the entry into whose sum an entry of the share goes. */
+function goesTo(i: number, shape: readonly number[], summed: readonly number[]): number {
+  let [at, step] = [0, 1];
+  for (let axis = shape.length - 1; axis >= 0; axis--) {
+    const n = shape[axis] ?? 1;
+    if (!summed.includes(axis)) {
+      at += (i % n) * step;
+      step *= n;
+    }
+    i = Math.floor(i / n);
+  }
+  return at;
 }
 
 /** The flat position of the entry that the formula spells out. */
@@ -53,45 +68,44 @@ function spelledOut(rec: Recording, share: number, shape: readonly number[]): nu
 }
 
 /** None where the numbers are too long for the pane. */
-function strips(rec: Recording, share: number, words: string): Virtual | null {
-  const local = rec.array(rec.share.local[share]);
-  const value = rec.array(rec.share.value[share]);
-  if (!local?.data || !value?.data) return null;
+function strips(rec: Recording, share: number, local: ArrayView, value: ArrayView, words: string): Virtual | null {
+  if (!local.data || !value.data) return null;
   const summed = rec.axes(share);
   const [rows, columns] = grid(local.shape);
   // Axes of the table as drawn: a vector has its only axis to the right.
   const last = local.shape.length - 1;
   const leading = summed.filter((axis) => axis < last);
-  const down = leading.length > 0;
-  const across = summed.includes(last);
+  const whole = together(local.shape, summed);
+  const down = whole && leading.length > 0;
+  const across = whole && summed.includes(last);
   const [before, after] = [cells(local.data), cells(value.data)];
   const wide = Math.max(CELL, Math.max(...before.map((w) => w.length)) * 9.7 + 14);
   const wideAfter = Math.max(CELL, Math.max(...after.map((w) => w.length)) * 9.7 + 14);
   const [x0, y0] = [down ? 42 : 8, across ? 48 : 28];
   const spelled = spelledOut(rec, share, value.shape);
   const parts: Child[] = [];
+  const write = (kind: string, x: number, y: number, words: string, anchor = "end", more = {}) =>
+    parts.push(s("text", { class: `tv-${kind}`, x, y, "text-anchor": anchor, ...more }, words));
   const box = (x: number, y: number, w: number, v: number, word: string, first: boolean) => {
-    const r = s("rect", {
-      style: Number.isFinite(v) ? `fill: ${shade(rec, "gradient", v)}` : "",
-      class: `tv-cell${first ? " tv-first" : ""}`,
-      x,
-      y,
-      width: w,
-      height: HEIGHT,
-      rx: 3,
-      "data-special": Number.isNaN(v) ? "nan" : Number.isFinite(v) ? null : "inf",
-    });
     parts.push(
-      r,
-      s(
-        "text",
-        { class: `tv-num${v === 0 ? " tv-zero" : ""}`, x: x + w - 8, y: y + HEIGHT / 2 + 5.5, "text-anchor": "end" },
-        word,
-      ),
+      s("rect", {
+        style: Number.isFinite(v) ? `fill: ${shade(rec, "gradient", v)}` : "",
+        class: `tv-cell${first ? " tv-first" : ""}`,
+        x,
+        y,
+        width: w,
+        height: HEIGHT,
+        rx: 3,
+        "data-special": Number.isNaN(v) ? "nan" : Number.isFinite(v) ? null : "inf",
+      }),
     );
+    write(v === 0 ? "num tv-zero" : "num", x + w - 8, y + HEIGHT / 2 + 5.5, word);
   };
+  const axis = (d: string) => parts.push(s("path", { class: "tv-axis", d }));
   const px = (c: number) => x0 + c * (wide + GAP);
-  const py = (r: number) => y0 + r * (HEIGHT + GAP);
+  // Where the rows of a sum are not one strip, the last two axes stand apart as a block, and the terms of the sum that is spelled out are ringed.
+  const block = whole ? rows : (local.shape.at(-2) ?? 1);
+  const py = (r: number) => y0 + r * (HEIGHT + GAP) + Math.floor(r / block) * BETWEEN;
   // One strip per sum along what is summed together; the first is the one that is spelled out.
   const strip = (x: number, y: number, w: number, hh: number, first: boolean) =>
     parts.push(
@@ -104,55 +118,50 @@ function strips(rec: Recording, share: number, words: string): Virtual | null {
         rx: 7,
       }),
     );
-  const [fullWidth, fullHeight] = [columns * (wide + GAP) - GAP, rows * (HEIGHT + GAP) - GAP];
+  const [fullWidth, fullHeight] = [columns * (wide + GAP) - GAP, py(rows - 1) + HEIGHT - y0];
   if (x0 + fullWidth > ROOM) return null;
+  const head = x0 + 76 + shape(local.shape).length * LETTER; // where the line above it ends
   if (down && across) strip(px(0), py(0), fullWidth, fullHeight, true);
-  else {
+  else if (whole) {
     // Last, so that its outline lies above those of its neighbours.
     const order = [...Array(down ? columns : rows).keys()].filter((k) => k !== spelled).concat(spelled);
     for (const k of order)
       if (down) strip(px(k), py(0), wide, fullHeight, k === spelled);
       else strip(px(0), py(k), fullWidth, HEIGHT, k === spelled);
   }
-  local.data.forEach((v, i) => box(px(i % columns), py(Math.floor(i / columns)), wide, v, before[i] ?? "", false));
+  local.data.forEach((v, i) =>
+    box(
+      px(i % columns),
+      py(Math.floor(i / columns)),
+      wide,
+      v,
+      before[i] ?? "",
+      !whole && goesTo(i, local.shape, summed) === spelled,
+    ),
+  );
   if (down) {
-    parts.push(
-      s("path", { class: "tv-axis", d: `M${x0 - 14},${y0 - 4}V${y0 + fullHeight - 2}m-5,-6l5,8l5,-8` }),
-      s(
-        "text",
-        {
-          class: "tv-axis-name",
-          transform: `translate(${x0 - 22},${y0 + fullHeight / 2}) rotate(-90)`,
-          "text-anchor": "middle",
-        },
-        axes(leading),
-      ),
-    );
+    axis(`M${x0 - 14},${y0 - 4}V${y0 + fullHeight - 2}m-5,-6l5,8l5,-8`);
+    write("axis-name", 0, 0, axes(leading), "middle", {
+      transform: `translate(${x0 - 22},${y0 + fullHeight / 2}) rotate(-90)`,
+    });
   }
   if (across) {
     const y = y0 - 12;
-    parts.push(
-      s("path", { class: "tv-axis", d: `M${x0 - 2},${y}H${x0 + fullWidth}m-6,-5l8,5l-8,5` }),
-      s("text", { class: "tv-axis-name", x: x0 + fullWidth / 2, y: y - 6, "text-anchor": "middle" }, axes([last])),
-    );
+    axis(`M${x0 - 2},${y}H${x0 + fullWidth}m-6,-5l8,5l-8,5`);
+    write("axis-name", x0 + fullWidth / 2, y - 6, axes([last]), "middle");
   }
-  parts.push(
-    s("text", { class: "tv-part", x: x0 - 3, y: 13 }, "local share"),
-    s(
-      "text",
-      { class: "tv-dims", x: Math.max(x0 + fullWidth + 3, x0 + 124), y: 13, "text-anchor": "end" },
-      shape(local.shape),
-    ),
-  );
+  write("part", x0 - 3, 13, "local share", "start");
+  write("dims", Math.max(x0 + fullWidth + 3, head), 13, shape(local.shape));
 
   const [rowsAfter, columnsAfter] = grid(value.shape);
   const afterWidth = columnsAfter * (wideAfter + 2) - 2;
   const afterHeight = rowsAfter * (HEIGHT + 2) - 2;
   const kept = value.shape.length === local.shape.length;
-  const arrow = Math.max(x0 + fullWidth, x0 + 124) + 8;
+  const arrow = Math.max(x0 + fullWidth, head) + 8;
   const beside = arrow + (kept && down ? 56 : 42);
   // Where both have no room side by side the share stands below: nothing is drawn smaller.
-  const below = beside + Math.max(afterWidth, 128) > ROOM;
+  const widest = Math.max(afterWidth, summed.length > 1 ? 176 : 128); // of the share, and of what became of the axes
+  const below = beside + widest > ROOM;
   const [from, middle] = below ? [x0 + fullWidth / 2, y0 + fullHeight + 10] : [arrow, y0 + fullHeight / 2];
   const [x2, y2] = below ? [x0, middle + 60] : [beside, middle - afterHeight / 2];
   parts.push(
@@ -161,14 +170,10 @@ function strips(rec: Recording, share: number, words: string): Virtual | null {
       d: "M0,0h28m-7,-6l8,6l-8,6",
       transform: `translate(${from},${middle}) rotate(${below ? 90 : 0})`,
     }),
-    s("text", { class: "tv-sigma", x: from + 9, y: below ? middle + 20 : middle - 9 }, "Σ"),
-    s("text", { class: "tv-part", x: x2, y: y2 - 12 }, "share"),
-    s(
-      "text",
-      { class: "tv-dims", x: Math.max(x2 + afterWidth, x2 + 86), y: y2 - 12, "text-anchor": "end" },
-      shape(value.shape),
-    ),
   );
+  write("sigma", from + 9, below ? middle + 20 : middle - 9, "Σ", "start");
+  write("part", x2, y2 - 12, "share", "start");
+  write("dims", x2 + Math.max(afterWidth, 38 + shape(value.shape).length * LETTER), y2 - 12, shape(value.shape));
   value.data.forEach((v, i) =>
     box(
       x2 + (i % columnsAfter) * (wideAfter + 2),
@@ -179,11 +184,10 @@ function strips(rec: Recording, share: number, words: string): Virtual | null {
       i === spelled,
     ),
   );
-  if (kept && down)
-    parts.push(
-      s("path", { class: "tv-axis", d: `M${x2 - 5},${y2 - 3}h-5v${afterHeight + 6}h5` }),
-      s("text", { class: "tv-axis-name", x: x2 - 14, y: y2 + afterHeight / 2 + 5, "text-anchor": "end" }, "1"),
-    );
+  if (kept && down) {
+    axis(`M${x2 - 5},${y2 - 3}h-5v${afterHeight + 6}h5`);
+    write("axis-name", x2 - 14, y2 + afterHeight / 2 + 5, "1");
+  }
   const added = local.shape.length - value.shape.length;
   const gone = summed.filter((axis) => !wrongly(axis, local.shape, value.shape));
   const fates = [
@@ -193,12 +197,10 @@ function strips(rec: Recording, share: number, words: string): Virtual | null {
   let low = y2 + afterHeight + 18;
   for (const [which, fate] of fates) {
     if (!which.length) continue;
-    parts.push(
-      s("text", { class: "tv-fate", x: x2, y: low }, `${axes(which)} ${which.length === 1 ? "is" : "are"} ${fate}`),
-    );
+    write("fate", x2, low, `${axes(which)} ${which.length === 1 ? "is" : "are"} ${fate}`, "start");
     low += 16;
   }
-  const w = Math.max(x0 + fullWidth, x2 + afterWidth, x2 + 128) + 6;
+  const w = Math.max(x0 + fullWidth, x2 + widest) + 6;
   const hh = Math.max(y0 + fullHeight + 8, low - 8);
   return s(
     "svg",
@@ -220,14 +222,11 @@ function wrongly(axis: number, full: readonly number[], own: readonly number[]):
 }
 
 /** The broadcasting rule: shapes aligned from the right, the summed axes lit. */
-function ruler(rec: Recording, share: number): Virtual {
+function ruler(rec: Recording, share: number, full: readonly number[], name: string): Virtual {
   const summed = rec.axes(share);
   const target = rec.share.target[share] ?? -1;
   const consumer = rec.share.consumer[share] ?? -1;
-  const local = rec.array(rec.share.local[share]);
   const own = rec.header.nodes[target]?.shape ?? [];
-  const full = local?.shape ?? [];
-  const name = shortTitle(rec, target, 20);
   const row = (title: string, sizes: readonly number[], mine: boolean) =>
     h(
       "tr",
