@@ -18,6 +18,7 @@ from browser.steppers import at, broadcast
 from tensorviz.site.build import build_site
 from tensorviz.trace import Trace
 from tensorviz.widgets.pair import pair
+from views import gallery
 
 
 def circuit() -> Trace:
@@ -74,6 +75,21 @@ def test_what_a_step_is_about_is_in_sight_at_every_step(show, make, width):
     assert not [k for k, out in missing.items() if trace.steps[k].node in out], missing
     # Numbers are 14 px at the picture's own size.
     assert stepper.get_by_label("Computation graph").evaluate("svg => 14 * svg.clientWidth / svg.viewBox.baseVal.width") >= 8.6
+
+
+def test_the_numbers_of_the_node_are_in_sight_beside_operands_that_stand_far_away(show):
+    trace = gallery.attention()
+    scores = trace.node("S").inputs[0]
+    k = next(k for k, s in enumerate(trace.steps) if s.kind == "pull" and s.node == scores)
+    stepper = show(trace, step=k)
+    stepper.page.set_viewport_size({"width": 1280, "height": 720})
+    stepper.page.emulate_media(reduced_motion="reduce")
+    assert seen(stepper, trace, k) == []
+    pane = stepper.locator(".tv-stage").first.bounding_box()
+    for what in ("value", "total"):
+        box = stepper.get_by_label("Computation graph").locator(f"[data-{what}='{scores}']").bounding_box()
+        assert pane["x"] <= box["x"] and box["x"] + box["width"] <= pane["x"] + pane["width"], what
+        assert pane["y"] <= box["y"] and box["y"] + box["height"] <= pane["y"] + pane["height"], what
 
 
 def test_the_window_stays_where_what_is_needed_is_in_sight_and_the_picture_keeps_its_size(show):

@@ -9,6 +9,7 @@ const BESIDE = 12; // px around the window that are drawn too: halos reach out o
 const UNREADABLE = 0.45; // scale below which numbers are not drawn
 export const WHOLE = 0.77; // scale down to which a picture is drawn smaller to be seen as a whole, or a step with its numbers: of their 14 px these are 11
 const READABLE = 0.62; // and down to which it is where the nodes of a step have no room else
+const OWN = 0.68; // and for the numbers of the node in which it happens: these are 9.5 px
 export const BAR = 28; // px of the buttons at the top
 const EDGE = 10; // px of a picture at the top in which nothing is drawn
 const LOW = 180; // px of a window in which a node and its numbers have no room at their own size
@@ -187,7 +188,10 @@ export class Stage {
     };
     take(needed, Math.min(from, this.#least));
     const kept = this.#own || this.smallest === 1 || this.least > 1; // a size that somebody chose, or that is there to be read
-    if (all) take(wanted, Math.min(from, scale(all), kept ? Infinity : WHOLE));
+    if (all) {
+      if (!kept) take(wanted.slice(0, 1), Math.min(from, OWN));
+      take(wanted, Math.min(from, scale(all), kept ? Infinity : WHOLE));
+    }
     return all && [all, scale(all)];
   }
 
