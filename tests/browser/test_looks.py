@@ -259,3 +259,68 @@ def test_the_terms_of_a_sum_that_is_no_strip_of_the_table_are_ringed_and_no_word
     assert outside == []
     title, dims = (drawn.locator(f".{kind}").first.bounding_box() for kind in ("tv-part", "tv-dims"))
     assert title["x"] + title["width"] < dims["x"]
+
+
+BROAD = "e => e.style.setProperty('--tv-sans', 'DejaVu Sans')"
+"""The letters that JupyterLab asks for on many machines; those of a page are narrower here."""
+
+
+def test_the_count_of_a_tab_is_in_its_line_or_not_seen(show):
+    stepper = show(scenes.hostile(), width=980)
+    stepper.evaluate(BROAD)
+    cut = stepper.get_by_role("tab").evaluate_all(
+        """tabs => tabs.map(e => [e, e.querySelector('.tv-count').getBoundingClientRect(), e.getBoundingClientRect()])
+        .filter(([, count, tab]) => count.width && count.bottom > tab.bottom && count.top < tab.bottom - 2).map(([e]) => e.textContent)"""
+    )
+    assert cut == []
+
+
+def test_the_key_of_the_search_gives_its_room_to_the_words_where_a_kernel_fills_the_bar(show):
+    for width, seen in ((1104, True), (980, False)):
+        expect(show(gallery.broadcast(), width=width).locator(".tv-find kbd")).to_be_visible(visible=seen)
+
+
+def test_a_number_of_the_sentence_is_not_broken_at_the_end_of_a_line(show):
+    trace = gallery.staged()
+    for width in (1104, 800, 640):
+        stepper = show(trace, width=width, step=scenes.at("accumulate", 1, "x")(trace))
+        stepper.evaluate(BROAD)
+        rows = stepper.locator(".tv-caption").evaluate(
+            "e => [...e.querySelectorAll('mark, .tv-g')].map(m => [m.getClientRects().length, m.offsetHeight < 2 * parseFloat(getComputedStyle(m).lineHeight)])"
+        )
+        assert rows == [[1, True]] * 3, width
+
+
+def test_the_box_around_the_terms_of_a_sum_is_closed_where_the_line_ends(show):
+    c = np.array([[-0.1546, 1.0], [-0.04035, 1.0], [-0.006787, 1.0], [-0.0009366, 1.0]])
+    trace = ((c + tv.tensor([0.1, -0.2], requires_grad=True, name="b")) * c).sum().backward()
+    stepper = show(trace, width=1104, step=scenes.at("unbroadcast")(trace))
+    box = stepper.locator(".tv-strip-box").first
+    assert box.evaluate("e => e.getClientRects().length") > 1
+    expect(box).to_have_css("-webkit-box-decoration-break", "clone")
+
+
+def test_a_cell_is_named_once_above_its_code(show):
+    names: dict[str, object] = {"tv": tv}
+    exec(compile("x = tv.tensor([1.0, 2.0], requires_grad=True)\ny = (x * x).sum()\ntrace = y.backward()", "cell [3]", "exec"), names)
+    stepper = show(names["trace"], step=2)
+    tab("Source")(stepper)
+    panel = stepper.get_by_role("tabpanel")
+    expect(panel).to_contain_text("cell [3], line 2")
+    assert panel.inner_text().count("cell [3]") == 1
+
+
+def test_a_low_picture_leaves_its_room_to_the_inspector_and_what_is_pinned_and_changed_shares_a_line(open_page, tmp_path):
+    (tmp_path / "blank.html").write_text("<!doctype html><title>blank</title>", "utf-8")
+    page = open_page(tmp_path / "blank.html", height=720)
+    kernelled(page, tmp_path / "live.html", scenes.wrong(), {"step": 5})
+    page.goto((tmp_path / "live.html").as_uri())
+    stepper = page.get_by_role("region", name="Backward pass debugger")
+    expect(stepper).to_have_attribute("data-stacked", "")
+    inspector, picture = (stepper.locator(name).bounding_box() for name in (".tv-inspector", ".tv-graph-pane"))
+    assert inspector["height"] > picture["height"]
+    assert inspector["y"] > picture["y"]
+    node("x")(stepper)
+    scenes.edited("x[0]", "0.75")(stepper)
+    rows = [stepper.get_by_role("group", name=name).bounding_box()["y"] for name in ("Changes", "Pinned")]
+    assert rows[0] == rows[1]

@@ -329,6 +329,17 @@ def test_in_a_lecture_hall_no_word_is_small(show, size):
     assert stepper.evaluate("e => e.getBoundingClientRect().bottom <= innerHeight")
 
 
+def test_a_low_picture_in_the_lecture_hall_of_a_notebook_is_no_higher_than_it_asks_for(open_page, tmp_path):
+    heights = []
+    for make in (broadcast, scenes.network):
+        page = open_page(framed(tmp_path, make().show(presentation=True)._repr_mimebundle_()[0]["text/html"]), width=1080)
+        stepper = page.locator("iframe").content_frame.get_by_role("region", name="Backward pass debugger")
+        expect(stepper).to_have_attribute("data-present", "")
+        heights.append(stepper.locator(".tv-panes").evaluate("e => e.clientHeight"))
+    assert heights[0] < 540
+    assert heights[1] == 560
+
+
 def layer_by_layer() -> Trace:
     w = tv.tensor([0.5, -0.25], requires_grad=True, name="w")
 

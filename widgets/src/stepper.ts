@@ -21,6 +21,7 @@ const BEAT = 900; // ms a step at speed 1: long enough to read a short sentence
 
 const [SHORTEST, TALLEST] = [424, 500]; // px of the panes: the whole widget stays on one laptop screen
 const LECTURE = 1.5; // how much larger the picture is drawn in a lecture hall
+const [HALL, FOOT] = [560, 100]; // px of the pane there at most, and of the legend with some air around the picture
 
 const [ONE, TWO] = [760, 880]; // px of the width down to which panes stand beside each other, and up to which two of them do below the picture
 const INSPECTOR = 452; // px beside the picture
@@ -126,7 +127,10 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
   element.addEventListener("focusout", ({ target, relatedTarget }) => {
     if (!relatedTarget && (target as Element).checkVisibility?.() === false) focus(element);
   });
-  element.style.setProperty("--tv-panes", `${Math.ceil(tall)}px`);
+  const size = (name: string, px: number) => element.style.setProperty(`--tv-${name}`, `${Math.ceil(px)}px`);
+  size("panes", tall);
+  // In a lecture hall the widget is no higher than a low picture asks for: all of it is on the screen.
+  size("hall", Math.min(HALL, picture.height * LECTURE + FOOT));
   const toggleHelp = () => {
     overlay.hidden = !overlay.hidden;
     (overlay.hidden ? element : overlay.querySelector("button"))?.focus();
@@ -203,8 +207,9 @@ export function stepper(rec: Recording, store: Store, options: Options = {}): St
   const resize = () => {
     const width = element.clientWidth;
     // One of a pair keeps the height that its frame was made for.
-    const long = !element.closest(".tv-pair") && picture.long(width, width - INSPECTOR);
-    element.toggleAttribute("data-stacked", width > ONE && (width <= TWO || long));
+    const low = element.closest(".tv-pair") ? 0 : picture.low(width, width - INSPECTOR);
+    element.toggleAttribute("data-stacked", width > ONE && (width <= TWO || low > 0));
+    size("low", low || HALL);
     all("resize");
   };
   const present = () => {

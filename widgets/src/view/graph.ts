@@ -25,13 +25,14 @@ const SAMPLE = 200; // steps by which the size of the picture is chosen, of a lo
 const TURNED: Record<string, string> = { ArrowLeft: "[", ArrowRight: "]", ArrowUp: ",", ArrowDown: "." };
 const BESIDE = 260; // px that a neighbourhood takes: a node, an operand and a taker above one another, with their numbers
 const STRIP = 240; // px of the window where it has the whole width
+const AROUND = 84; // px of a whole picture's pane that are not its own: buttons above, the legend below, and some air
 const SPARE = 16; // px that a picture of closed groups has around it: the neighbourhood gets the rest
 
 export interface GraphPane extends Pane {
   /** That all of it would take: the whole picture at its own scale, and the neighbourhood beside it. */
   readonly height: number;
-  /** Whether it can be read as a whole only where it has all of this width, and not the part of it. */
-  long(all: number, part: number): boolean;
+  /** The height that it takes where it can be read as a whole only if it has all of this width, and not the part of it; else 0. */
+  low(all: number, part: number): number;
   /** Bring a node into view and give it the focus. */
   focusNode(id: number): void;
   /** Go on (or back) to the next step outside of the group in which the present one is. */
@@ -373,9 +374,10 @@ export function graph(context: Context): GraphPane {
   return {
     element,
     height: picture.size.height + (near.element.hidden ? 0 : BESIDE),
-    long(all, part) {
+    low(all, part) {
       const { width, height } = picture.size;
-      return near.element.hidden && part < WHOLE * width && WHOLE <= Math.min(all / width, STRIP / height);
+      const scale = Math.min(1, all / width, STRIP / height);
+      return near.element.hidden && part < WHOLE * width && WHOLE <= scale ? height * scale + AROUND : 0;
     },
     update,
     over,

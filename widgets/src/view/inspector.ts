@@ -16,7 +16,7 @@ import { pin } from "./pin";
 import { route } from "./route";
 import { pullRules, shareRule } from "./rule";
 import { savedCount, savedPane } from "./saved";
-import { listing, place, sourceNode } from "./source";
+import { fileName, listing, place, sourceNode } from "./source";
 import { unbroadcast } from "./unbroadcast";
 import { born, checkPane, chip } from "./verdict";
 
@@ -84,8 +84,7 @@ export function inspector(context: Context): Pane {
         { class: "tv-tabs", role: "tablist", "aria-label": "Inspector", onkeydown: along },
         ...tabs.map((t) => t.button),
       ),
-      changesBar(context),
-      pinned.element,
+      h("div", { class: "tv-bars" }, changesBar(context), pinned.element),
       h("div", { class: "tv-hold" }, panel),
     ),
   );
@@ -306,7 +305,13 @@ function sourcePane(context: Context): Virtual {
   return h(
     "div",
     {},
-    h("p", {}, place(rec, id), h("span", { class: "tv-dim tv-mono tv-small" }, ` ${found.file}`)),
+    h(
+      "p",
+      {},
+      place(rec, id),
+      // A cell has no other name.
+      fileName(found.file) !== found.file && h("span", { class: "tv-dim tv-mono tv-small" }, ` ${found.file}`),
+    ),
     expression && h("p", { class: "tv-mono" }, h("mark", {}, expression)),
     h("div", { class: "tv-lines tv-long" }, ...listing(context, node.source, MOST_LINES, AHEAD)),
     h(
