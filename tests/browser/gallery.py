@@ -5,8 +5,9 @@ The panes are photographs of the real stepper in Chromium; the pictures beside t
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
@@ -90,5 +91,16 @@ def photograph(folder: Path, browser: Browser, scene: Scene, palette: str, width
     return name
 
 
+def main(words: Sequence[str] | None = None) -> None:
+    names = {scene.name: scene for scene in SCENES}
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0].replace("``", ""))
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("gallery"), help="where the page and its pictures go (gallery)")
+    parser.add_argument("--scenes", nargs="+", choices=names, default=list(names), metavar="SCENE", help=f"of {', '.join(names)}")
+    parser.add_argument("--palettes", nargs="+", choices=PALETTES, default=PALETTES, metavar="PALETTE", help=f"of {', '.join(PALETTES)}")
+    parser.add_argument("--no-pictures", dest="pictures", action="store_false", help="the panes alone, without stills, films and plots")
+    asked = parser.parse_args(words)
+    print(build(asked.folder, scenes=[names[name] for name in asked.scenes], palettes=tuple(asked.palettes), pictures=asked.pictures))
+
+
 if __name__ == "__main__":
-    print(build(Path(sys.argv[1] if len(sys.argv) > 1 else "gallery")))
+    main()

@@ -30,6 +30,18 @@ def test_a_scene_is_photographed_in_every_palette_and_listed(browser, tmp_path):
     assert len({(tmp_path / f"edit-{palette}.png").read_bytes() for palette in gallery.PALETTES}) == len(gallery.PALETTES)
 
 
+def test_a_part_of_it_can_be_asked_for_and_a_wrong_name_is_answered_with_the_right_ones(monkeypatch, capsys):
+    asked = {}
+    monkeypatch.setattr(gallery, "build", lambda folder, **options: asked.update(options, folder=folder))
+    gallery.main(["looks", "--scenes", "fork", "nan", "--palettes", "dark", "--no-pictures"])
+    assert asked == {"folder": Path("looks"), "scenes": [BY_NAME["fork"], BY_NAME["nan"]], "palettes": ("dark",), "pictures": False}
+    gallery.main([])
+    assert asked == {"folder": Path("gallery"), "scenes": list(SCENES), "palettes": gallery.PALETTES, "pictures": True}
+    with pytest.raises(SystemExit):
+        gallery.main(["--scenes", "forks"])
+    assert "'fork'" in capsys.readouterr().err
+
+
 def test_the_names_of_scenes_are_their_own_and_each_says_what_one_sees():
     assert len(BY_NAME) == len(SCENES)
     assert all(scene.title and scene.says for scene in SCENES)
