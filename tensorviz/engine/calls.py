@@ -51,21 +51,23 @@ def is_plain(op: Op) -> bool:
 
 
 def elsewhere(frame: Any, mode: Mode) -> tuple[Any, Place | None]:
-    """The frame of the user's code that a call comes from, and its place; None where nothing is recorded or nobody's code called."""
+    """The frame of the user's code that a call comes from, and its place; None where nobody's code called."""
     while OURS[frame.f_globals.get("__name__")]:
         frame = frame.f_back
         if frame is None:
             return None, None
-    place = mode.place
+    place = mode.place if mode.enabled else mode.unrecorded
     if frame.f_code is not place.code:
-        if not mode.enabled:
-            return None, None
-        mode.place = place = Place(frame.f_code, mode.scope)
+        place = Place(frame.f_code, mode.scope)
+        if mode.enabled:
+            mode.place = place
+        else:
+            mode.unrecorded = place
     return frame, place
 
 
-# ---- the text: `a` and `b` are the nodes of the operands, `x` and `y` their arrays. It stands in a loop that is run once, out of which it breaks where the
-# ---- call is none of those that are written out; and says little of what is rare, since each op that a pass comes by has its own text, and all of it has to
+# ---- the text: `a` and `b` are the nodes of the operands, `x` and `y` their arrays. It stands in a loop that is run once, out of which it breaks where nothing
+# ---- is recorded and where something does not fit; and says little of what is rare, since each op that a pass comes by has its own text, and all of it has to
 # ---- go through the processor's cache.
 
 _TENSOR = """
@@ -82,14 +84,14 @@ _OPERAND = """
         elif kind in plain:
             {node} = None
         else:
-            break
+            return {slow}
 """
 _PLACE = """
         mode = current()
         place = mode.place
         if frame.f_code is not place.code:
             frame, place = elsewhere(frame, mode)
-            if place is None:
+            if place is None or not mode.enabled:
                 break
 """
 _RESULT = """
@@ -125,24 +127,25 @@ _RESULT = """
         made.used = False
         made.rare = made.total = made.own = None
         return made
-    return {slow}
+    {end}
 """
 
 
-def operator_function(op: Op, slow: Callable[[Any, Any], Any], *, reflected: bool) -> Callable[[Any, Any], Any]:
+def operator_function(op: Op, method: Callable[[Any, Any], Any], *, reflected: bool) -> Callable[[Any, Any], Any]:
     """A Python operator of two operands, the first of which is a Tensor."""
     own, its = ("b", "a") if reflected else ("a", "b")
-    asked = "slow(self, other)"
+    slow = "slow(self, other)"
+    end = _end(slow, "a", "b", *(("other", "self") if reflected else ("self", "other")))
     text = [
         "def _method(self, other):",
         "    frame = getframe(1)",
         "    while True:",
         _TENSOR.format(node=own, given="self"),
-        _OPERAND.format(node=its, given="other"),
+        _OPERAND.format(node=its, given="other", slow=slow),
         _PLACE,
-        _pair(op, asked, NO_NAMES, f"if {its} is None: {its} = {_constant('other', own)}"),
+        _pair(op, end, NO_NAMES, _made("other", its, own)),
     ]
-    return _compiled(op, text, "_method", slow=slow)
+    return _compiled(op, text, "_method", NO_NAMES, slow=method)
 
 
 NO_NAMES: tuple[str, ...] = ()
@@ -152,17 +155,29 @@ def function(op: Op, names: tuple[str, ...] = NO_NAMES) -> Callable[..., Any]:
     """``call(frame, *operands, *parameters)`` of an op."""
     pair = len(op.slots) == 2
     given = ("first", "second") if pair else ("first",)
+    own = [_own(n) for n in names]
     params = ", ".join([f"{n!r}: {_own(n)}" for n in names])
     slow = f"apply(op, ({', '.join(given)},), {{{params}}})"
-    text = [f"def _call(frame, {', '.join((*given, *[_own(n) for n in names]))}):", "    while True:"]
+    text = [f"def _call(frame, {', '.join((*given, *own))}):", "    while True:"]
     if pair:
-        text += [_OPERAND.format(node=node, given=name) for node, name in zip("ab", given, strict=True)]
-        made = f"if a is None: a = {_constant('first', 'b')}", f"elif b is None: b = {_constant('second', 'a')}"
-        text += [_PLACE, _pair(op, slow, names, "\n            ".join(made))]
+        text += [_OPERAND.format(node=node, given=name, slow=slow) for node, name in zip("ab", given, strict=True)]
+        made = _made("first", "a", "b"), f"el{_made('second', 'b', 'a')}"
+        text += [_PLACE, _pair(op, _end(slow, "a", "b", *given, *own), names, "\n            ".join(made))]
     else:
-        text += ["        if type(first) is not tensor and type(first) not in tensors: break"]
-        text += [_TENSOR.format(node="a", given="first"), _PLACE, _alone(op, slow, names)]
-    return _compiled(op, text, "_call")
+        text += [f"        if type(first) is not tensor and type(first) not in tensors: return {slow}"]
+        text += [_TENSOR.format(node="a", given="first"), _PLACE, _alone(op, _end(slow, "a", *own), names)]
+    return _compiled(op, text, "_call", names)
+
+
+def _end(slow: str, *given: str) -> str:
+    """The statements that a call comes to which is not recorded, or does not fit."""
+    return f"made = unrecorded(op, result_of, frame, place, {', '.join(given)})\n    return {slow} if made is None else made"
+
+
+def _made(given: str, node: str, other: str) -> str:
+    """The statement that makes the node of an operand that is no Tensor, if something is recorded of it."""
+    lines = f"if {node} is None:", f"    if not {other}.needs_grad: break", f"    {node} = {_constant(given, other)}"
+    return "\n            ".join(lines)
 
 
 def _constant(given: str, other: str) -> str:
@@ -171,7 +186,7 @@ def _constant(given: str, other: str) -> str:
     return made if NUMPY_1 else f"fixed({given}) if type({given}) is float or type({given}) is int else {made}"
 
 
-def _alone(op: Op, slow: str, names: tuple[str, ...]) -> str:
+def _alone(op: Op, end: str, names: tuple[str, ...]) -> str:
     plan = op.plan
     of_number = of_array = "plan"
     if op.exact:
@@ -182,10 +197,10 @@ def _alone(op: Op, slow: str, names: tuple[str, ...]) -> str:
         shape = "" if plan.one_to_one else " and x.shape == value.shape"
         of_array = f"(sure if value.size <= limit else huge) if x.dtype is dtype{shape} else plan"
         of_number = "sure if type(x) is scalar else plan"
-    return _filled(op, slow, names, "", of_array, of_number, ("a",))
+    return _filled(op, end, names, "", of_array, of_number, ("a",))
 
 
-def _pair(op: Op, slow: str, names: tuple[str, ...], constants: str) -> str:
+def _pair(op: Op, end: str, names: tuple[str, ...], constants: str) -> str:
     plan = op.plan
     of_number = of_array = "plan"
     if plan.same_shape:
@@ -199,15 +214,15 @@ def _pair(op: Op, slow: str, names: tuple[str, ...], constants: str) -> str:
         fit = f"({_written(op, op.exact)}) and x.dtype is {{0}} and y.dtype is {{0}}"
         of_array = f"(sure if value.size <= limit and {small} else huge) if {fit.format('dtype')} else {of_array}"
         of_number = f"(sure if {small} else huge) if {fit.format('double')} else {of_number}"
-    return _filled(op, slow, names, constants, of_array, of_number, ("a", "b"))
+    return _filled(op, end, names, constants, of_array, of_number, ("a", "b"))
 
 
-def _filled(op: Op, slow: str, names: tuple[str, ...], constants: str, of_array: str, of_number: str, nodes: tuple[str, ...]) -> str:
+def _filled(op: Op, end: str, names: tuple[str, ...], constants: str, of_array: str, of_number: str, nodes: tuple[str, ...]) -> str:
     values = dict(zip(nodes, "xy", strict=False))
     params = ", ".join([f"{n!r}: {_own(n)}" for n in names])
     asked = f"chosen(plan, ({', '.join(nodes)},), value)"
     return _RESULT.format(
-        slow=slow,
+        end=end,
         constants=constants or "pass",
         wanted=" or ".join([f"{n}.needs_grad" for n in nodes]),
         arrays="; ".join([f"{v} = {n}.value" for n, v in values.items()]),
@@ -243,7 +258,11 @@ _PLAIN = frozenset([float, int, np.ndarray, bool, np.float64])
 """What an operand may be beside a Tensor."""
 
 
-def _compiled(op: Op, text: list[str], name: str, **further: Any) -> Callable[..., Any]:
+def _compiled(op: Op, text: list[str], name: str, params: tuple[str, ...], **further: Any) -> Callable[..., Any]:
+    from tensorviz.engine import unrecorded  # not at an import, which has no use for it
+
+    arrays = ["x", "y"][: len(op.slots)]
+    text = [f"result_of = lambda {', '.join([*arrays, *map(_own, params)])}: {_forward(op, params, arrays)}", *text]
     theirs = vars(sys.modules[type(op).__module__])
     names: dict[str, Any] = {
         **{name: theirs[name] for name in re.findall(NAME, op.expression) if name in theirs},
@@ -266,6 +285,7 @@ def _compiled(op: Op, text: list[str], name: str, **further: Any) -> Callable[..
         "fixed": fixed,
         "current": current,
         "elsewhere": elsewhere,
+        "unrecorded": unrecorded.pair if len(arrays) == 2 else unrecorded.alone,
         "new_uid": new_uid,
         "getframe": frame,
         "NO_PARAMS": NO_PARAMS,

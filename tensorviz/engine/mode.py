@@ -29,7 +29,7 @@ NOWHERE = Place(None, "")
 class Mode:
     """What the open blocks add up to. Every op reads it and few enter a block, so it is changed in one case only: see :meth:`Entered.leave`."""
 
-    __slots__ = ("blocks", "enabled", "followers", "place", "scope")
+    __slots__ = ("blocks", "enabled", "followers", "place", "scope", "unrecorded")
 
     def __init__(self, blocks: tuple[Entered, ...] = ()) -> None:
         self.followers: tuple[Mode, ...] = ()
@@ -45,6 +45,8 @@ class Mode:
         self.scope = "/".join([b.title for b in blocks if b.title])
         self.place = NOWHERE
         """Where the latest node was made: the next one mostly comes from the same function. Nowhere while nothing is recorded."""
+        self.unrecorded = NOWHERE
+        """The same where nothing is recorded."""
         for mode in self.followers:
             mode.hold(blocks)
 

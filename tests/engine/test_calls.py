@@ -45,6 +45,104 @@ def test_a_call_that_is_written_out_makes_the_same_node(op, dtype):
             assert told(Call(op, *params).run(sys._getframe(0), *given, *params.values())) == told(apply(op, given, params))
 
 
+def cut_of(y: tv.Tensor) -> tuple[object, ...]:
+    """Where the graph behind it was cut, and from which leaves."""
+    rare = y._current().rare
+    return () if rare is None or rare.cut is None else (rare.cut.how, rare.cut.leaves, rare.cut.code)
+
+
+def constants(operands, dtype) -> list[tv.Tensor]:
+    return [x.detach() if i % 2 else tv.tensor(x.numpy()) for i, x in enumerate(leaves(operands, dtype))]
+
+
+def the_long_way(op, given, params) -> tv.Tensor:
+    return apply(op, given, params)  # whose caller's caller is the user
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("op", PLAIN, ids=lambda op: op.name)
+def test_a_result_that_is_not_recorded_is_the_same_by_either_way(op, dtype):
+    here = sys._getframe(0)
+    for operands, params in examples_of(op):
+        run, last = Call(op, *params).run, tuple(params.values())
+        for block, given in (
+            (tv.no_grad, leaves(operands, dtype)),
+            (tv.no_grad, constants(operands, dtype)),
+            (tv.enable_grad, constants(operands, dtype)),
+        ):
+            with tv.scope("here"), block(), np.errstate(all="ignore"):
+                quick, slow = run(here, *given, *last), the_long_way(op, given, params)
+            assert told(quick) == told(slow)
+            assert cut_of(quick) == cut_of(slow)
+            assert quick.code is here.f_code
+
+
+@pytest.mark.parametrize("other", [2.0, 3, True, np.float64(0.5), np.array([1.0, 2.0]), np.array(2.0), np.array([[1], [2]])], ids=repr)
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "pow", "maximum"])
+def test_so_is_one_of_a_tensor_and_what_is_none(name, other):
+    op = REGISTRY[name]
+    for block, x in ((tv.enable_grad, tv.tensor([0.5, 1.5], dtype=np.float32)), (tv.no_grad, tv.tensor([0.5, 1.5], requires_grad=True))):
+        for given in ((x, other), (other, x)):
+            with block():
+                quick, slow = op(*given), the_long_way(op, given, {})
+            assert (told(quick), cut_of(quick)) == (told(slow), cut_of(slow))
+
+
+@pytest.mark.parametrize("block", [tv.no_grad, tv.enable_grad])
+def test_what_is_not_recorded_takes_a_quick_way_of_its_own(monkeypatch, block):
+    x, w, h = tv.tensor([[1.0, 2.0]]), tv.tensor([[1.0], [2.0]]), tv.tensor([[1.0, 2.0]]).detach()
+    if block is tv.no_grad:
+        w = tv.nn.Parameter([[1.0], [2.0]])
+    with block():
+        for y in (x @ w, h + x, np.exp(h), 2.0 * x):
+            assert not y.requires_grad
+        for quick in (tv.Tensor.__matmul__, tv.Tensor.__add__, tv.Tensor.__rmul__, REGISTRY["exp"].call.run):
+            for slow in {"slow", "apply"} & quick.__globals__.keys():
+                monkeypatch.delitem(quick.__globals__, slow)
+        assert [y.value.tolist() for y in (x @ w, h + x, 2.0 * x)] == [[[5.0]], [[2.0, 4.0]], [[2.0, 4.0]]]
+        assert np.exp(h).shape == (1, 2)
+
+
+def test_a_comparison_of_constants_and_what_follows_it_is_recorded_where_something_depends_on_it():
+    x, w = tv.tensor([1.0, -2.0]), tv.tensor([3.0, 4.0], requires_grad=True)
+    mask = w > 3.5
+    assert (x * mask).plan is REGISTRY["mul"].plan, "nothing requires a gradient, and yet it depends on w"
+    assert (x * (x > 0)).plan is None
+
+
+class _Second(Op):
+    """The second."""
+
+    name, word, slots, vjps = "second_of_two", "routes", ("a", "b"), ("0 * g", "g")
+    forward = staticmethod(lambda a, b: b[:])
+
+
+def test_a_result_in_the_memory_of_the_users_array_is_one_of_a_copy():
+    x, held = tv.tensor([1.0, 2.0]), np.array([3.0, 4.0])
+    for _ in range(2):
+        y = REGISTRY["second_of_two"](x, held)
+        held += 1
+        assert y.tolist() == (held - 1).tolist()
+
+
+def test_operands_that_do_not_fit_are_told_of_where_nothing_is_recorded():
+    x = tv.tensor([1.0, 2.0])
+    for other, kind in (("a", TypeError), (1j, TypeError), (np.array([1j, 2j]), TypeError), (np.ones(3), ValueError), (np.array(["a"]), TypeError)):
+        for block in (tv.no_grad, tv.enable_grad):
+            with block(), pytest.raises(kind, match="mul"):
+                x * other
+    assert type(REGISTRY["mul"](np.ones(2), np.ones(2))) is np.ndarray, "no Tensor, and so none comes out"
+
+
+def test_a_leaf_whose_array_is_in_the_users_hands_is_read_where_nothing_is_recorded():
+    x = tv.tensor([1.0, 2.0])
+    x.data[0] = 5.0
+    for block in (tv.no_grad, tv.enable_grad):
+        with block():
+            assert (x * 2.0).tolist() == [10.0, 4.0]
+            assert np.negative(x).tolist() == [-5.0, -2.0]
+
+
 WIDE, ROW, TALL = (100, 100), (100,), (100, 2)
 OF_WIDE = [(name, (WIDE,)) for name in ("exp", "relu", "sum", "mean", "ravel")]
 OF_TWO = [("add", (WIDE, WIDE)), ("mul", (WIDE, ROW)), ("mul", ((1, 100), (100, 1))), ("matmul", (WIDE, TALL)), ("matmul", ((2, 100), WIDE))]
@@ -138,10 +236,14 @@ class _Counted(Op):
 
 
 def test_forward_runs_once():
-    x = tv.tensor([1.0], requires_grad=True)
+    x, c = tv.tensor([1.0], requires_grad=True), tv.tensor([1.0])
     for _ in range(3):
         REGISTRY["counted_calls"](x)
     assert len(_Counted.seen) == 3
+    REGISTRY["counted_calls"](c)
+    with tv.no_grad():
+        REGISTRY["counted_calls"](x)
+    assert len(_Counted.seen) == 5
 
 
 def test_calls_are_compiled_when_they_are_used():
