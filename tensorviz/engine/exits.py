@@ -112,6 +112,11 @@ def refuse(what: str, values: Any = None, dtype: Any = None, *, number: bool = F
     if not module.startswith("numpy.") or module.startswith("numpy.testing") or frame.f_code.co_name in _LOOKING:
         refuse_assignment(what, frame)
         refuse_call(what, frame, values, operators=not number)
+        if module.startswith("pandas.") and frame.f_code.co_name == "dot":
+            raise NoRuleError(
+                f"a product of pandas' makes plain arrays of what it is given, which would take {what}, which requires a gradient, out of the graph; "
+                f"write data.to_numpy() @ x, or give it x.numpy() where no gradient is meant"
+            )
         if dtype is None or np.dtype(dtype) != object:
             return
         raise NoRuleError(

@@ -474,6 +474,8 @@ class Tensor(Node, metaclass=_Made):
     # ---- as Python and NumPy see it ---------------------------------------------------------------------------
 
     __array_priority__ = 1000.0
+    __pandas_priority__ = 5000
+    """Above that of a DataFrame, which leaves an operator to what stands higher, and takes an array of what does not."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """``np.asarray(x)``, a read-only view, and ``np.array([x, y])``: who asks for an array gets the numbers, without a gradient. Who takes them unasked is refused."""

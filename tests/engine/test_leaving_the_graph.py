@@ -250,6 +250,45 @@ def test_another_library_may_read_what_it_draws(tmp_path, monkeypatch):
 # ---- assigned to elements of an array ----------------------------------------------------------------------------
 
 
+PANDAS = """
+import numpy as np
+
+class Series:
+    __pandas_priority__ = 3000
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+    def __mul__(self, other):
+        if getattr(other, "__pandas_priority__", 0) > self.__pandas_priority__:
+            return NotImplemented
+        return Series(self.values * np.asarray(other))
+
+    def dot(self, other):
+        return np.dot(self.values, np.asarray(other))
+
+    def __matmul__(self, other):
+        return self.dot(other)
+"""
+"""As pandas does it, which asks an operand in the way that it documents whether that knows better."""
+
+
+def test_a_column_of_pandas_leaves_its_operator_to_a_tensor_and_its_product_is_refused():
+    space = {"__name__": "pandas.core.series"}
+    exec(PANDAS, space)
+    column = space["Series"]([3.0, 4.0])
+    x = tv.tensor([1.0, 2.0], requires_grad=True)
+    (column * x).sum().backward()
+    assert x.grad.tolist() == [3.0, 4.0]
+    with pytest.raises(NoRuleError, match=r"data\.to_numpy\(\) @ x"):
+        column @ x
+    assert column @ x.numpy() == 11.0
+    assert column @ x.detach() == 11.0
+
+
 def test_a_tensor_cannot_be_assigned_to_elements_of_an_array_which_would_lose_its_gradient():
     x, array = tv.tensor([1.0, 2.0], requires_grad=True), np.zeros(2)
     with pytest.raises(InPlaceError, match=r"cannot be assigned to elements of an array.*np\.zeros_like\(x\)"):
