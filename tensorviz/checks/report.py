@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -214,6 +215,16 @@ class CheckReport:
 
     def __bool__(self) -> bool:
         return self.ok
+
+    @cached_property
+    def undecided(self) -> str:
+        """Of a report that finds nothing wrong and is not ok: how many derivatives could not be judged, and why most of them. Else empty."""
+        if not self.ok or self.kind == "ok":
+            return ""
+        reasons = Counter(r for b in self.blocks for code, r in zip(b.codes.tolist(), b.reasons, strict=True) if code == CODE[self.kind])
+        why = reasons.most_common(1)[0][0] if reasons else ""
+        count, verb = self.counts[self.kind], "is" if self.counts[self.kind] == 1 else "are"
+        return f"{count:,} of {sum(self.counts.values()):,} derivatives {verb} {self.kind}{f': {why}' if why else ''}."
 
     def for_node(self, node: int) -> tuple[CheckRow, ...]:
         """The worst row of each of a node's blocks: its gradient, the sum of its shares, each slot of its rule."""

@@ -108,11 +108,15 @@ class Feed:
         whole = follower.source is not source
         if whole:
             follower.source, follower.sent = source, 0
+        kind = ""
+        if report is not None:
+            kind, said = payload.outcome(trace, report) if state in ("none", "done") else (report.kind, "")
+            note = note or said or report.blame_text
         blocks = () if report is None else report.blocks[follower.sent :]
         for start in range(0, max(1, len(blocks)), PART):
             part = blocks[start : start + PART]
             follower.sent += len(part)
-            if not self._send(name, follower, message(state, done, total, part, report, note, whole=whole)):
+            if not self._send(name, follower, message(state, done, total, part, report, note, kind=kind, whole=whole)):
                 return
             whole = False
 
@@ -143,12 +147,12 @@ def _light(trace: Trace) -> bool:
 
 
 def message(
-    state: str, done: int, total: int, blocks: Sequence[Block], report: CheckReport | None, note: str = "", *, whole: bool = False
+    state: str, done: int, total: int, blocks: Sequence[Block], report: CheckReport | None, note: str = "", *, kind: str = "", whole: bool = False
 ) -> Message:
     """What a display is told: where the check stands, and rows by column. ``whole``: they take the place of all before."""
     found: Message = {"state": state, "done": done, "total": total}
     if report is not None:
-        found |= {"kind": report.kind, "blame": -1 if report.blame is None else report.blame, "note": note or report.blame_text}
+        found |= {"kind": kind or report.kind, "blame": -1 if report.blame is None else report.blame, "note": note or report.blame_text}
     if whole:
         found["whole"] = True
     if blocks:

@@ -292,6 +292,20 @@ def _report(trace: Trace) -> tuple[CheckReport | None, str]:
         return None, f"The check could not run: {error}"
 
 
+def outcome(trace: Trace, report: CheckReport) -> tuple[str, str]:
+    """The worst verdict of a check, and what there is to say of it. Where gradients are left that it has not come to, nothing can be ok as a whole."""
+    kind, said = str(report.kind), [report.blame_text, *report.notes, report.undecided]
+    if kind == "ok":
+        judged = {b.node for b in report.blocks if b.scope == "global"}
+        gradients = [n.id for n in trace.nodes if n.shares and n.value.size]
+        left = sum(i not in judged for i in gradients)
+        if left:
+            kind = "skipped"
+        if left and not report.notes:
+            said.append(f"{left:,} of {len(gradients):,} gradients were not among those that were checked.")
+    return kind, " ".join(filter(None, said))
+
+
 def _worst(report: CheckReport) -> list[CheckRow]:
     """The rows that travel: all while they are few, else of each array the worst."""
     if len(report.rows) <= MOST_ROWS:
@@ -353,6 +367,7 @@ def _container(trace: Trace, report: CheckReport | None, note: str) -> bytes:
     parts["texts"] = _near(parts["texts"], trace)
     scale = scale_of(trace)
     titles: dict[str, int] = {}
+    kind, said = ("", note) if report is None else outcome(trace, report)
     view = ViewEntry(
         title=title(trace),
         called=packer.column([titles.setdefault(called, len(titles)) for called in trace.captions.titles], "d4"),
@@ -364,8 +379,8 @@ def _container(trace: Trace, report: CheckReport | None, note: str) -> bytes:
         origins=_origins(trace, packer),
         findings=_findings(trace),
         verdicts=_verdicts([] if report is None else _worst(report), packer),
-        check_kind="" if report is None else report.kind,
-        check_note=note if report is None else " ".join(part for part in (report.blame_text, *report.notes) if part),
+        check_kind=kind,
+        check_note=said,
     )
     return packer.close(PayloadHeader(**parts, arrays=packer.table(), view=view))
 

@@ -11,6 +11,7 @@ import pytest
 
 import tensorviz as tv
 from tensorviz import wire
+from tensorviz.checks.alongside import Alongside
 from tensorviz.trace import Source, Step, Trace, TraceData
 from tensorviz.views.captions import fill
 from tensorviz.widgets import payload
@@ -121,6 +122,43 @@ def test_the_verdicts_of_the_latest_check_travel_also_with_a_large_trace():
     assert after["view"]["check_kind"] == "ok"
     assert set(wire.Unpacker(after, body).column(after["view"]["verdicts"]["node"])) == {row.node for row in report.rows}
     assert payload.payload(trace) is payload.payload(trace)
+
+
+def outcome(trace):
+    view = opened(trace)[0]["view"]
+    return view["check_kind"], view["check_note"]
+
+
+def test_a_check_that_has_not_come_to_every_gradient_is_not_ok_as_a_whole():
+    x = tv.tensor([0.5, 1.5], requires_grad=True, name="x")
+    trace = (np.exp(x) * x).sum().backward()
+    trace.check(nodes=["x"])
+    assert trace.report.kind == "ok"
+    assert outcome(trace) == ("skipped", "2 of 3 gradients were not among those that were checked.")
+    checking = trace.check_alongside()
+    assert checking.wait() and outcome(trace) == ("ok", "")
+
+    class Stopped(Alongside):
+        def _between(self):
+            super()._between()
+            self._stop.set()
+
+    assert Stopped(trace, lambda update: None).start().wait()
+    kind, said = outcome(trace)
+    assert trace.report.kind == "ok" and kind == "skipped" and said.endswith("nodes checked so far: the check was cancelled.")
+
+
+def test_why_a_check_leaves_something_open_is_said():
+    x = tv.tensor([0.0, 1.5], requires_grad=True, name="x")
+    trace = tv.relu(x).sum().backward()
+    kind, said = outcome(trace)
+    assert kind == "nonsmooth"
+    assert said.startswith("2 of 8 derivatives are nonsmooth: ")
+    trace = np.exp(x).sum().backward()
+    trace.check(budget=0.01)
+    assert outcome(trace)[1].endswith(
+        " too much to replay: all global checks together would pass 2**11 budgets; name it in nodes=, or raise budget=."
+    )
 
 
 def test_of_very_many_verdicts_the_worst_of_each_array_travel(monkeypatch):

@@ -46,6 +46,8 @@ export class Check {
   /** The worst verdict of all; empty where nothing was checked. */
   kind: string;
   note: string;
+  /** Whether the kernel's check has not come to every node, or not yet. */
+  partial = false;
   /** Where the kernel's check stands; null where no kernel has said anything. */
   progress: CheckMessage | null = null;
   /** The node whose rule is wrong; -1 for none. */
@@ -88,11 +90,6 @@ export class Check {
       this.worst.set(row.node, row.verdict);
   }
 
-  /** Whether the kernel's check has not come to every node, or not yet. */
-  get partial(): boolean {
-    return !["none", "done"].includes(this.progress?.state ?? "none");
-  }
-
   /** All well, something wrong, undecided, or not all there; empty where nothing was checked. */
   get sign(): string {
     return this.kind && (BAD.has(this.kind) ? "✕" : this.partial ? "…" : this.kind === "ok" ? "✓" : "?");
@@ -106,7 +103,10 @@ export class Check {
   /** Take over what the kernel says; null: it is gone. */
   hear(message: CheckMessage | null): void {
     this.progress = message;
-    if (message) this.#take(message);
+    if (message) {
+      this.partial = !["none", "done"].includes(message.state);
+      this.#take(message);
+    }
     this.version++;
     for (const listener of [...this.#listeners]) listener();
   }

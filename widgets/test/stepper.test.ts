@@ -297,6 +297,15 @@ describe("the check beside the pass", () => {
     drawn();
     expect([bar?.hidden, group()?.textContent]).toEqual([true, "… Check"]); // no tick for what was not looked at
     expect(button?.title).toBe("1 of 4 nodes are checked. Compare every gradient with finite differences");
+    view.hear(null); // the kernel is gone, and the rest was not looked at
+    drawn();
+    expect(view.element.querySelector('[role="tab"][aria-label="Check"]')?.textContent).toBe("Check …");
+    view.hear({ state: "done", done: 4, total: 4, kind: "skipped", blame: -1, note: "2 of 4 are skipped: too much." });
+    drawn();
+    expect([group()?.textContent, button?.title]).toEqual([
+      "? Check",
+      "Compare every gradient with finite differences. 2 of 4 are skipped: too much.",
+    ]);
     view.hear({ state: "done", done: 4, total: 4, kind: "ok", blame: -1 });
     drawn();
     expect([group()?.textContent, button?.title]).toEqual([

@@ -39,7 +39,8 @@ export function checker(context: Context): Pane {
       attribute(act, "aria-label", running ? "Cancel the check" : "Check the gradients");
       act.title =
         (check.partial ? `${count(done)} of ${count(total)} nodes are checked. ` : "") +
-        (running ? "Click to stop; what was found stays" : "Compare every gradient with finite differences");
+        (running ? "Click to stop; what was found stays" : "Compare every gradient with finite differences") +
+        (check.sign === "?" ? `. ${check.note}` : "");
       said.textContent = running ? `${count(done)} / ${count(total)}` : `${sign}Check`;
       stop.toggleAttribute("hidden", !running);
       bar.hidden = !running;
