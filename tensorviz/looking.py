@@ -21,7 +21,6 @@ def debug(y: Tensor, gradient: Any = None, **options: Any) -> Stepper:
     if not isinstance(y, Tensor):
         raise GraphError(f"debug() takes the Tensor to start backward from, got {type(y).__name__}; for a recorded Trace use trace.show()")
     trace = backward([y], None if gradient is None else [gradient], frame=user_frame(2))
-    assert trace is not None
     return trace.show(**options)
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import takewhile
 from operator import is_
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -26,6 +26,14 @@ if TYPE_CHECKING:
     from tensorviz.engine.own import Own
     from tensorviz.engine.record import Writes
     from tensorviz.trace import Trace
+
+
+@overload
+def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record: Literal[True] = True, frame: FrameType | None = None) -> Trace: ...
+
+
+@overload
+def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record: bool, frame: FrameType | None = None) -> Trace | None: ...
 
 
 def backward(roots: Tensor | Sequence[Tensor], gradients: Any = None, *, record: bool = True, frame: FrameType | None = None) -> Trace | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any, Literal, Never, overload
 
 import numpy as np
 
@@ -392,6 +392,12 @@ class Tensor(Node, metaclass=_Made):
     def zero_grad(self) -> None:
         """Forget the accumulated gradient (``.grad`` becomes None)."""
         self.grad = None
+
+    @overload
+    def backward(self, gradient: Any = None, *, record: Literal[True] = True, **words: Never) -> Trace: ...
+
+    @overload
+    def backward(self, gradient: Any = None, *, record: bool, **words: Never) -> Trace | None: ...
 
     def backward(self, gradient: Any = None, *, record: bool = True, **words: Never) -> Trace | None:
         """Run the backward pass from here and add to ``.grad`` of the leaves.

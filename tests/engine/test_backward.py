@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import repeat
+from typing import get_overloads
 
 import numpy as np
 import pytest
@@ -388,3 +389,10 @@ def test_who_goes_on_with_a_trace_that_is_not_there_yet_is_told_to_call_backward
     assert [y.trace, getattr(y, "trace", 3), y.trace or 3] == [None, None, 3]
     y.backward()
     assert y.trace.nodes
+
+
+def test_a_type_checker_knows_that_a_pass_that_is_recorded_gives_a_trace():
+    for f in (tv.Tensor.backward, tv.backward):
+        recorded, perhaps = get_overloads(f)
+        assert (recorded.__annotations__["record"], recorded.__annotations__["return"]) == ("Literal[True]", "Trace")
+        assert (perhaps.__annotations__["record"], perhaps.__annotations__["return"]) == ("bool", "Trace | None")

@@ -79,7 +79,6 @@ def _judge(cls: Any, rng: np.random.Generator) -> Feedback | None:
         numbers = [float(x) for x in np.copysign(rng.uniform(0.5, 1.5, 3), rng.standard_normal(3))]
         leaves = [tensor(x, requires_grad=True, name=n) for x, n in zip(numbers, "abc", strict=True)]
         trace = backward([f(*leaves)])
-        assert trace is not None
         try:
             values = [cls(x) for x in numbers]
             out = f(*values)
