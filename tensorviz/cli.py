@@ -71,16 +71,24 @@ def _is_ours(file: str) -> bool:
     return file in (__file__, program.__file__) or "/IPython/" in file.replace("\\", "/")
 
 
+def say(text: object) -> None:
+    """Print, with an escape in place of what standard output cannot hold: on Windows a file or a pipe has an old code page, without ∂ or Σ."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(str(text).encode(encoding, "backslashreplace").decode(encoding))
+
+
 def write(options: argparse.Namespace, suffix: str, text: str) -> None:
     if options.output == "-":
-        print(text)
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode() + b"\n")  # pages and pictures are UTF-8, whatever the terminal is
+        sys.stdout.buffer.flush()
         return
     path = Path(options.output or Path(options.script).with_suffix(suffix).name)
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as problem:
         raise UsageError(f"{path} cannot be written: {problem.strerror}") from None
-    print(path)
+    say(path)
 
 
 def record_at(options: argparse.Namespace) -> Trace:
@@ -103,18 +111,18 @@ def html(options: argparse.Namespace) -> int:
 
 def check(options: argparse.Namespace) -> int:
     report = record_of(options).check()
-    print(report)
+    say(report)
     return 0 if report.ok else 1
 
 
 def look(trace: Trace, options: argparse.Namespace, title: str) -> int:
     """A page in the browser; its path where there is no browser; the steps as text if asked."""
     if options.text:
-        print(trace.summary())
+        say(trace.summary())
         return 0
     path = Path(options.output) if options.output else Path(mkdtemp(prefix="tensorviz-")) / f"{title}.html"
     trace.to_html(path)
-    print(path)
+    say(path)
     if not options.output:
         webbrowser.open(path.resolve().as_uri())
     return 0
@@ -162,7 +170,7 @@ def site(options: argparse.Namespace) -> int:
         ]
     except (SiteError, MissingExtraError) as problem:
         raise UsageError(str(problem)) from None
-    print(index)
+    say(index)
     return 0
 
 

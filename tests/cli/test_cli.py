@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -49,6 +50,20 @@ def test_arguments_after_two_dashes_reach_the_script(script, capsys):
 def test_html_of_a_chosen_pass_goes_to_standard_output(script, capsys):
     assert main(["html", str(script), "--number", "1", "-o", "-"]) == 0
     assert "<!doctype html>" in capsys.readouterr().out.lower()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_an_output_of_an_old_code_page_gets_escapes_for_what_it_cannot_hold_and_pages_in_utf_8(script, encoding):
+    script.write_text(SCRIPT.replace("loss = loss_of(x)", "x.name = 'wéight λ'; loss = loss_of(x)"), encoding="utf-8")
+    found = []
+    for arguments in (["check", script], ["svg", script, "-o", "-"], ["demo", "--text"]):
+        away = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+        done = subprocess.run([sys.executable, "-m", "tensorviz", *arguments], capture_output=True, env=away, timeout=60)
+        assert done.returncode == 0, done.stderr.decode()
+        found.append(done.stdout)
+    assert "\\u03bb" in found[0].decode(encoding)
+    assert "wéight λ" in found[1].decode("utf-8")
+    assert "\\u2202" in found[2].decode(encoding)
 
 
 def test_check_prints_the_verdicts_and_succeeds(script, capsys):
