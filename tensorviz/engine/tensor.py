@@ -20,7 +20,7 @@ from tensorviz.engine.own import Own
 from tensorviz.engine.run import METHODS, apply, set_tensor_class
 from tensorviz.engine.threads import lock
 from tensorviz.engine.untraced import refuse_use
-from tensorviz.engine.words import ON_TENSORS, refuse_words
+from tensorviz.engine.words import NOT_SET, ON_TENSORS, not_set, refuse_words
 from tensorviz.errors import ConversionError, DTypeError, InPlaceError, OptionTypeError, ShapeError
 
 if TYPE_CHECKING:
@@ -195,6 +195,10 @@ class Tensor(Node, metaclass=_Made):
             raise InPlaceError(
                 f"data of {self._what()}, the result of {node.op.name}, is read-only: it is part of a graph. Use detach(), or an in-place op such as copy_"
             )
+        if not np.can_cast(array.dtype, node.value.dtype, "same_kind"):
+            raise DTypeError(
+                f"data of {self._what()} has dtype {node.value.dtype}, into which {array.dtype} does not fit; make a new one with tensor(...)"
+            )
         self._become(self._successor(node, frozen(np.array(array, dtype=node.value.dtype))))
 
     @property
@@ -242,6 +246,10 @@ class Tensor(Node, metaclass=_Made):
 
     @trace.setter
     def trace(self, value: Trace | None) -> None:
+        from tensorviz.trace import Trace
+
+        if value is not None and not isinstance(value, Trace):
+            raise OptionTypeError(f"trace of {self._what()} is a Trace, which backward() makes and keeps there, or None; got {shown(value)}")
         self._more().trace = value
 
     @property
@@ -712,6 +720,8 @@ def tensor(data: Any, *, dtype: npt.DTypeLike | None = None, requires_grad: bool
     return made
 
 
+for _name, _advice in NOT_SET.items():
+    setattr(Tensor, _name, not_set(vars(Tensor)[_name], _name, _advice))
 exits.LEAVES.add(tensor.__code__)
 set_blank(blank)
 set_tensor_class(Tensor, blank)

@@ -195,6 +195,30 @@ class Word:
     def __get__(self, of: Any, cls: type) -> NoReturn:
         raise NamingError(f"'Tensor' object has no attribute {self.name!r}: {self.advice}")
 
+    def __set__(self, of: Any, value: Any) -> NoReturn:
+        self.__get__(of, type(of))
+
+
+_FOLLOWS = "it follows from the values; make a Tensor with tv.tensor(array)"
+NOT_SET: dict[str, str] = {
+    **dict.fromkeys(("T", "mT"), "write x.copy_(value.T), or x = value.T"),
+    **dict.fromkeys(("flags", "imag", "itemsize", "nbytes", "ndim", "size", "strides"), _FOLLOWS),
+    "dtype": "write x = x.astype(dtype)",
+    "is_leaf": "write x = x.detach() for a leaf of the same values",
+    "real": "write x.copy_(value)",
+    "shape": "write x = x.reshape(shape)",
+}
+"""Attributes of a Tensor that cannot be assigned to, and what to do instead."""
+
+
+def not_set(attribute: property, name: str, advice: str) -> property:
+    """The attribute, with an answer for who assigns to it."""
+
+    def refuse(of: Any, value: Any) -> NoReturn:  # noqa: ARG001 - what a property calls
+        raise NamingError(f"{name} of {of._what()} cannot be assigned to: {advice}")
+
+    return attribute.setter(refuse)
+
 
 def numpys(name: str) -> str | None:
     """What to write for a name that NumPy has; None if it has none that is of use here."""

@@ -119,3 +119,26 @@ def test_every_argument_that_is_told_of_is_one_of_ours():
     kinds = [kind.__init__ for part in (tv.nn, tv.optim) for kind in vars(part).values() if isinstance(kind, type)]
     ours = {word for f in (*functions, *kinds, tv.Tensor.backward) for word in words_of(f)}
     assert {word for words in ARGUMENTS.values() for word in words} <= ours
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kind", "says"),
+    [
+        ("shape", (2, 1), AttributeError, r"^shape of tensor 'x' cannot be assigned to: write x = x\.reshape\(shape\)"),
+        ("dtype", np.float32, AttributeError, r"^dtype of tensor 'x' cannot be assigned to: write x = x\.astype\(dtype\)"),
+        ("size", 3, AttributeError, "^size of tensor 'x' cannot be assigned to: it follows from the values"),
+        ("is_leaf", True, AttributeError, r"x\.detach\(\)"),
+        ("device", "cpu", AttributeError, "no attribute 'device': leave it out"),
+        ("trace", 3, TypeError, r"^trace of tensor 'x' is a Trace, which backward\(\) makes and keeps there, or None; got 3"),
+        ("data", [0.5, 1.5], TypeError, "^data of tensor 'x' has dtype int64, into which float64 does not fit"),
+    ],
+)
+def test_an_assignment_that_would_mean_nothing_is_answered_with_what_to_write(name, value, kind, says):
+    x = tv.tensor([1, 2], name="x")
+    with pytest.raises(kind, match=says):
+        setattr(x, name, value)
+    assert x.tolist() == [1, 2]
+    assert x.shape == (2,)
+    x.data = [3, 4]
+    x.trace = None
+    assert x.tolist() == [3, 4]
