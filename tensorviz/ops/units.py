@@ -57,12 +57,13 @@ class _Logaddexp2(Op):
     formulas = ("g * sigmoid((a - b) * log(2))", "g * sigmoid((b - a) * log(2))")
 
 
-_NEAR = 0.02
-"""Below it cos(πa) - sinc(a) cancels; there the series is exact to the last digit: its first term left out is below (0.02 π)¹⁰ / 4e6 of the whole."""
+_NEAR, _NEAR_ENOUGH = 0.02, 0.3
+"""Below it cos(πa) - sinc(a) cancels; there the series is exact to the last digit: its first term left out is below (0.02 π)¹⁰ / 4e6 of the whole. With fewer
+digits than float64 has it cancels earlier, and the series lasts longer: (0.3 π)¹⁰ / 4e6 is 1.4e-7."""
 
 
 def _sinc_slope(g: Any, a: Any, out: Any) -> Any:
-    near = np.abs(a) < _NEAR
+    near = np.abs(a) < (_NEAR_ENOUGH if a.dtype.itemsize < 8 else _NEAR)
     u = np.where(near, a, 0) * np.pi
     series = np.pi * u * (-1 / 3 + u * u * (1 / 30 - u * u * (1 / 840 - u * u / 45360)))
     away = np.where(near, 1, a)  # dividing by 1 only keeps 0 / 0 from happening

@@ -286,3 +286,23 @@ def test_a_power_of_a_truth_value_keeps_a_narrow_gradient_narrow(dtype, n):
             (x**exponent).backward(np.ones(n))
             assert x.grad.dtype == dtype
             assert x.grad.tolist() == mask.tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_slopes_of_inverse_functions_keep_their_digits_far_out_and_beside_the_ends(dtype):
+    """Squares of what float16 holds from 256 on, and float32 from 2e19, are infinite, and 1 - a² loses the digits of 1 - a."""
+    far = np.sqrt(np.finfo(dtype).max) * 1.5
+    beside = 1 - np.finfo(dtype).epsneg
+    for f, a, slope in (
+        (np.arcsinh, far, lambda x: 1 / np.sqrt(1 + x * x)),
+        (np.arccosh, far, lambda x: 1 / np.sqrt(x * x - 1)),
+        (np.arctan, 300.0, lambda x: 1 / (1 + x * x)),
+        (np.arcsin, beside, lambda x: 1 / np.sqrt((1 - x) * (1 + x))),
+        (np.arccos, -beside, lambda x: -1 / np.sqrt((1 - x) * (1 + x))),
+        (np.arctanh, beside, lambda x: 1 / ((1 - x) * (1 + x))),
+        (np.sinc, 0.03, lambda x: (np.cos(np.pi * x) - np.sinc(x)) / x),
+    ):
+        x = tv.tensor(dtype(a), requires_grad=True)
+        with np.errstate(over="raise"):
+            f(x).backward()
+        np.testing.assert_allclose(float(x.grad), slope(float(dtype(a))), rtol=4 * np.finfo(dtype).eps if f is not np.arctan else 0.02, err_msg=f.__name__)
