@@ -16,6 +16,7 @@ import numpy as np
 from tensorviz.engine.holders import IPYTHON, look, look_for, place_of
 from tensorviz.engine.node import UNSETTLED, Node
 from tensorviz.engine.places import lines_of, position_of
+from tensorviz.engine.stores import stored
 from tensorviz.engine.tensor import Tensor
 from tensorviz.engine.texts import Identity, name_of
 
@@ -188,5 +189,6 @@ def _assigned(key: Identity, lasti: int) -> str | None:
     place = position_of(key.code, lasti)
     if place is None or place[2] < 0:
         return None
-    name = _assignments("".join(lines_of(key.code))).get(place)
+    text = "".join(lines_of(key.code))
+    name = _assignments(text).get(place) if text else stored(key, lasti, _PARTS_OF_A_TENSOR)
     return None if name is None or name.startswith("_") else name

@@ -6,6 +6,7 @@ import ast
 import sys
 import textwrap
 import tracemalloc
+import types
 from dataclasses import replace
 
 import numpy as np
@@ -290,3 +291,33 @@ def test_a_list_that_grows_with_every_step_is_not_gone_through():
     many = [tv.tensor([1.0], requires_grad=True) for _ in range(200)]
     names_in(sys._getframe())
     assert many[0]._uid not in places
+
+
+WITHOUT_TEXT = """
+def layer(x, W, box, params):
+    h = np.tanh(x @ W)
+    for v in h:
+        first, second = v, v * 2
+    box.out = p = h + 1
+    params["k"] = k = np.exp(p)
+    if (w := k * first[0]) is not None:
+        self = box
+        self.last = -w
+    a, b = x
+    return (self.last + a + b).sum()
+
+
+class Net:
+    def __init__(self):
+        self.W = tv.tensor([[1.0, 0.5], [0.5, 1.0]], requires_grad=True)
+
+
+L = layer(tv.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True), Net().W, types.SimpleNamespace(), {})
+"""
+
+
+def test_code_without_text_names_values_by_the_variables_that_it_stores_them_in():
+    space = {"np": np, "tv": tv, "types": types}
+    exec(WITHOUT_TEXT, space)
+    found = [(n.op, n.name) for n in space["L"].backward().nodes if n.name]
+    assert found == [("leaf", "W"), ("tanh", "h"), ("add", "box.out"), ("exp", "k"), ("mul", "w"), ("neg", "last")]

@@ -305,4 +305,6 @@ def test_slopes_of_inverse_functions_keep_their_digits_far_out_and_beside_the_en
         x = tv.tensor(dtype(a), requires_grad=True)
         with np.errstate(over="raise"):
             f(x).backward()
-        np.testing.assert_allclose(float(x.grad), slope(float(dtype(a))), rtol=4 * np.finfo(dtype).eps if f is not np.arctan else 0.02, err_msg=f.__name__)
+        np.testing.assert_allclose(
+            float(x.grad), slope(float(dtype(a))), rtol=4 * np.finfo(dtype).eps if f is not np.arctan else 0.02, err_msg=f.__name__
+        )
