@@ -7,6 +7,7 @@ incoming gradient that is zero already are none either.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -97,6 +98,11 @@ def _cause(data: TraceData, share: Share, every: bool) -> tuple[str, str] | None
     n, target = data.nodes[share.consumer], data.nodes[share.target]
     if n.op in STEPS:
         return f"the slope of {n.op} is 0 everywhere", "Use a smooth op in its place, or send the gradient past it: x + (f(x) - x).detach()."
+    if share.slot == 0 and _over(n, target) == 1:
+        return (
+            f"it goes over one element at a time ({target.title} has shape {target.shape}) and gives the same whatever that is",
+            _ALONE[n.op],
+        )
     if share.route is not None:
         if np.any(share.route) or not (every or n.value.size >= FEW) or _is_hinge(data, target):
             return None
@@ -123,6 +129,28 @@ def _cause(data: TraceData, share: Share, every: bool) -> tuple[str, str] | None
     if n.op == "pow" and len(n.inputs) == 2 and n.inputs[0] == share.target and not np.any(data.nodes[n.inputs[1]].value):
         return "the exponent is 0", "A power of 0 is 1 whatever its base: look at the exponent."
     return None
+
+
+_SCORES = "Look at the axis: all scores of a row lie along it. One score for each row takes sigmoid, or bce_with_logits, in place of softmax."
+_MORE = "Look at the axis, or take more than one element along it."
+_ALONE = {"softmax": _SCORES, "log_softmax": _SCORES, "cross_entropy": _SCORES, "var": _MORE, "std": _MORE, "layer_norm": _MORE}
+"""Ops that set elements beside each other, and what to do where each stands alone."""
+
+
+def _over(n: TraceNode, target: TraceNode) -> int:
+    """How many elements such an op sets beside each other; 0 of any other op."""
+    shape = target.shape
+    if n.op not in _ALONE or not target.value.size:
+        return 0
+    axis = n.params.get("axis")
+    if n.op in ("softmax", "log_softmax"):
+        return shape[axis] if isinstance(axis, int) and shape else 0
+    if n.op == "cross_entropy":
+        return shape[1] if len(shape) > 1 else shape[0]
+    if n.op in ("var", "std"):
+        return target.value.size // n.value.size
+    count = n.params.get("count")
+    return math.prod(shape[-count:]) if isinstance(count, int) and count else 0
 
 
 def _is_hinge(data: TraceData, n: TraceNode) -> bool:

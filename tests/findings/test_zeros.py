@@ -135,3 +135,21 @@ def test_of_many_leaves_behind_one_step_the_zeros_are_walked_once() -> None:
     assert found.op == "floor"
     assert "w0, w1, w2, w3, w4 and 395 more inherit it" in found.why
     assert asked < 2 * len(leaves)
+
+
+@pytest.mark.parametrize(
+    ("f", "op", "remedy"),
+    [
+        (lambda W: (tv.softmax(W, axis=1) * X[:4, :1]).sum(), "softmax", "sigmoid"),
+        (lambda W: tv.log_softmax(W).sum(), "log_softmax", "sigmoid"),
+        (lambda W: tv.cross_entropy(W, np.zeros(4, int)), "cross_entropy", "bce_with_logits"),
+        (lambda W: W.var(axis=-1).sum(), "var", "more than one element"),
+        (lambda W: (tv.layer_norm(W, 1) * X[:4, :1]).sum(), "layer_norm", "more than one element"),
+    ],
+)
+def test_what_sets_elements_beside_each_other_is_dead_where_each_stands_alone(f, op, remedy):
+    W = leaf(X[:4, :1], "W")
+    (found,) = dead(f(W))
+    assert found.op == op
+    assert "it goes over one element at a time (W has shape (4, 1)) and gives the same whatever that is. W inherits it" in found.why
+    assert remedy in found.remedy
