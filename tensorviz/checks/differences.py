@@ -195,7 +195,7 @@ def scale_of(x: Floats) -> float:
     return top * math.sqrt(float(np.add.reduce(ratios * ratios)) / known.size)
 
 
-def first_step(size: Floats, scale: float, room: Floats, ruler: Ruler) -> Floats:
+def first_step(size: Floats, scale: float | Floats, room: float | Floats, ruler: Ruler) -> Floats:
     """The step of the first pass for functions whose variables have these magnitudes."""
     h = FIRST * np.where(size > scale * 2.0**-20, size, scale) if ruler.eps is None else ruler.eps * np.maximum(1.0, size)
     return rounded(np.minimum(h, room / 2))

@@ -19,7 +19,7 @@ from tensorviz.checks.differences import CODE, Floats, Judged, Ruler, scale_of
 from tensorviz.checks.graph import Graph
 from tensorviz.checks.local import AGAIN, NOT_LINEAR, UNSTEADY, check_rule
 from tensorviz.checks.problems import Moved
-from tensorviz.checks.quick import Plan, look, plan
+from tensorviz.checks.quick import Plan, every, look, plan
 from tensorviz.checks.replayed import within
 from tensorviz.checks.report import Block, CheckReport, block, single
 from tensorviz.checks.run import BUDGET
@@ -38,8 +38,6 @@ from tensorviz.trace import Trace
 
 ELEMENTS = 4096
 """An input of more elements is checked along random directions and at a few elements."""
-_TRIES = 1
-"""Directions in which f is compared with its record, to both sides of the point: whatever f computes beside its graph moves along any."""
 _SEED = 20_240_229
 
 
@@ -350,16 +348,7 @@ class _Call:
         What f computes beside the graph would be missed so. Therefore f itself is called where all inputs have moved at once,
         to both sides, by the steps that are used: there it must give what the graph gives.
         """
-        plans: dict[int, Plan] = {}
-        for k, x in self.points.items():
-            node = leaves[k]._current()
-            if not x.size or node not in graph.ids:
-                continue
-            linear = np.abs(again[k] / AGAIN - gradients[k]) <= self.ruler.allowed(gradients[k], again[k] / AGAIN)
-            rng = partial(np.random.default_rng, [_SEED, k])
-            p = plan(gradients[k], x, np.full(x.size, np.inf), self.ruler, cost=1.0, budget=ELEMENTS, rng=rng) if linear.all() else None
-            if p is not None:
-                plans[k] = p
+        plans = self._plans({k: x for k, x in self.points.items() if x.size and leaves[k]._current() in graph.ids}, gradients, again)
         ids = {k: graph.ids[leaves[k]._current()] for k in plans}
         roots = [graph.ids[o._current()] for o in outputs]
         if not graph.reaches(ids.values(), roots):
@@ -379,17 +368,36 @@ class _Call:
                 found.update({k: outcome for k, outcome in zip(group, looked, strict=True) if outcome is not None})
         return found
 
+    def _plans(self, points: Mapping[int, Floats], gradients: Mapping[int, Floats], again: Mapping[int, Floats]) -> dict[int, Plan]:
+        """What is looked at of those inputs that a closer look is not needed for: all is finite, and a second cotangent says the same."""
+        if not points:
+            return {}
+        first = np.concatenate([gradients[k].reshape(-1) for k in points])
+        second = np.concatenate([again[k].reshape(-1) for k in points]) / AGAIN
+        linear = np.abs(second - first) <= self.ruler.allowed(first, second)
+        ends = np.cumsum([x.size for x in points.values()]).tolist()
+        sound = [k for k, x, end in zip(points, points.values(), ends, strict=True) if linear[end - x.size : end].all()]
+        small = [k for k in sound if points[k].size <= ELEMENTS]
+        found = dict(zip(small, every([gradients[k] for k in small], [points[k] for k in small], self.ruler), strict=True))
+        for k in sound:
+            if k not in found:
+                x, rng = points[k], partial(np.random.default_rng, [_SEED, k])
+                found[k] = plan(gradients[k], x, np.full(x.size, np.inf), self.ruler, cost=1.0, budget=ELEMENTS, rng=rng)
+        return {k: p for k in sound if (p := found[k]) is not None}
+
     def _is(self, graph: Graph, plans: Mapping[int, Plan], ids: Mapping[int, int], roots: Sequence[int]) -> bool:
-        """Whether f gives what the graph gives, with all inputs moved."""
-        rng = np.random.default_rng(_SEED)
+        """Whether f gives what the graph gives, with all inputs moved: along one direction, to both sides of the point, since whatever f computes beside its graph moves along any."""
+        x = np.concatenate([p.x.reshape(-1) for p in plans.values()])
+        way = np.random.default_rng(_SEED).uniform(-0.5, 0.5, x.size)
+        steps = (way + np.copysign(0.5, way)) * np.concatenate([p.h if p.picked is None else np.full(p.x.size, p.h[-1]) for p in plans.values()])
+        both = np.stack([x + steps, x - steps])
         stacks: dict[int, Floats] = {}
-        points: list[dict[int, Floats]] = [dict(self.points) for _ in range(2 * _TRIES)]
+        points: list[dict[int, Floats]] = [dict(self.points), dict(self.points)]
+        start = 0
         for k, p in plans.items():
-            way = rng.uniform(-0.5, 0.5, (_TRIES, *p.x.shape))
-            steps = (way + np.copysign(0.5, way)) * (p.h.reshape(p.x.shape) if p.picked is None else p.h[-1])
-            stack = stacks[ids[k]] = np.concatenate([p.x + steps, p.x - steps])
-            for point, x in zip(points, stack, strict=True):
-                point[k] = np.asarray(x)
+            stack = stacks[ids[k]] = both[:, start : (start := start + p.x.size)].reshape(2, *p.x.shape)
+            for point, moved in zip(points, stack, strict=True):
+                point[k] = np.asarray(moved)
         graph.stacked.trusting = True  # what comes out is compared with f itself
         outputs = graph.run(stacks, roots)
         graph.stacked.trusting = False

@@ -66,6 +66,7 @@ def pair_of(stacked: Stacked, plans: Sequence[tuple[int, Plan]], roots: Sequence
     outputs, starts = together(stacked, [(i, p.rows()) for i, p in plans], roots)
     if not (np.isfinite(outputs).all() and np.isfinite(weights).all()):
         return None
-    plus = np.concatenate([np.arange(start, start + len(p.h)) for start, (_, p) in zip(starts, plans, strict=True)])
-    minus = plus + np.concatenate([np.full(len(p.h), len(p.h)) for _, p in plans])
+    counts = [len(p.h) for _, p in plans]
+    plus = np.concatenate([np.arange(start, start + n) for start, n in zip(starts, counts, strict=True)])
+    minus = plus + np.repeat(counts, counts)
     return contract(outputs[0], outputs[plus], outputs[minus], weights, finite=True)

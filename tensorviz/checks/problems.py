@@ -84,6 +84,10 @@ def stacked_moves(x: Floats, moves: Sequence[Move], h: Floats, still: int = 0) -
     stack = np.empty((2 * n + still, *x.shape))
     stack[:] = x
     flat = stack.reshape(2 * n + still, -1)
+    if moves == range(x.size):  # every element in turn: two diagonals
+        flat[:n].reshape(-1)[:: n + 1] += h
+        flat[n : 2 * n].reshape(-1)[:: n + 1] -= h
+        return stack
     rows = np.arange(n)
     steps = h
     if n and not isinstance(moves[0], int):

@@ -59,6 +59,24 @@ def plan(
     return Plan(x, [*picked.ways, *chosen], [-1] * ways + chosen, analytic, h, method(picked, n, len(chosen)), picked)
 
 
+def every(gradients: Sequence[Floats], xs: Sequence[Floats], ruler: Ruler) -> list[Plan | None]:
+    """The same for arrays all of whose elements are compared, and may be moved anywhere: what is found element by element is found for all arrays at once."""
+    if not xs:
+        return []
+    flat, values = np.concatenate([g.reshape(-1) for g in gradients]), np.concatenate([x.reshape(-1) for x in xs])
+    sizes = [x.size for x in xs]
+    finite = np.isfinite(flat) & np.isfinite(values)
+    scales = np.repeat([scale_of(x.reshape(-1)) for x in xs], sizes)
+    h = first_step(np.abs(values), scales, np.inf, ruler)
+    sound = finite.all()
+    found: list[Plan | None] = []
+    start = 0
+    for x, n in zip(xs, sizes, strict=True):
+        part = slice(start, start := start + n)
+        found.append(Plan(x, range(n), range(n), flat[part], h[part], "") if sound or finite[part].all() else None)
+    return found
+
+
 def look(plans: Sequence[Plan], pair: Pair, ruler: Ruler) -> list[Outcome | None]:
     """The outcomes of the arrays that are right at first sight, None for the others; ``pair`` holds the moves of all plans, one after the other."""
     if not plans:
