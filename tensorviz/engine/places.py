@@ -38,7 +38,11 @@ def lines_of(code: CodeType) -> Sequence[str]:
 def _table(key: Identity) -> Positions:
     cell = _cell(key)
     if cell is not None:
-        return [(line and line + cell.before, end and end + cell.before, first, last) for line, end, first, last in key.code.co_positions()]
+        down, left = cell.before, cell.left
+        return [
+            (line and line + down, end and end + down, None if first is None else first + left, None if last is None else last + left)
+            for line, end, first, last in key.code.co_positions()
+        ]
     text = text_of(key)
     table = list(text.code.co_positions())
     by = dedent(table, text.lines)

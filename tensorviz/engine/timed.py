@@ -1,4 +1,4 @@
-"""The text of a notebook's cell that ``%%time`` runs: IPython compiles it under a name that all such cells share, and keeps it nowhere. Knows no op."""
+"""The text of a notebook's cell that ``%%time`` runs, or of a line that ``%time`` does: IPython compiles it under a name that all such cells share, and keeps it nowhere. Knows no op."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ class Cell:
     """Each with its newline, as ``linecache`` gives them."""
     before: int
     """Lines before the first that is compiled: the magic's, and empty ones after it, which IPython takes away."""
+    left: int = 0
+    """Bytes before what is compiled of a line: the magic's name."""
 
 
 def session() -> Any:
@@ -31,7 +33,9 @@ def session() -> Any:
 
 
 def cell_of(code: CodeType) -> Cell | None:
-    """The cell under ``%%time`` that a code object was compiled from; None where it was not, or where no cell of the session gives the same code."""
+    """The cell under ``%%time``, or with a line under ``%time``, that a code object was compiled from; None where it was not, or where none of the session gives
+    the same code.
+    """
     if code.co_filename not in _NAMES:
         return None
     shell = session()
@@ -39,6 +43,11 @@ def cell_of(code: CodeType) -> Cell | None:
         return None
     entered = getattr(shell.history_manager, "input_hist_parsed", ())
     for number in range(len(entered) - 1, -1, -1):
+        for at, statement in _timed_lines(entered[number]):
+            lines = entered[number].splitlines(keepends=True)  # with the magic as a call, as in the text of the rest of the cell
+            before, found, _ = lines[at].partition(statement)
+            if found and any(_same(code, made) for made in _compiled(shell.transform_cell(statement), shell)):
+                return Cell(f"cell [{number}]", tuple(lines), at, len(before.encode()))
         for line, body in _timed(entered[number]):
             try:
                 text = shell.transform_cell(body)
@@ -52,17 +61,31 @@ def cell_of(code: CodeType) -> Cell | None:
 
 def _timed(cell: str) -> Iterator[tuple[str, str]]:
     """The line and the body of the ``%%time`` in a cell that IPython has made Python of."""
-    if "run_cell_magic('time'" not in cell:
+    for _, given in _magics(cell, "run_cell_magic"):
+        if len(given) == 2:
+            yield given[0], given[1]
+
+
+def _timed_lines(cell: str) -> Iterator[tuple[int, str]]:
+    """What stands behind each ``%time`` in it, and on which of its lines."""
+    for line, given in _magics(cell, "run_line_magic"):
+        if len(given) == 1:
+            yield line - 1, given[0]
+
+
+def _magics(cell: str, kind: str) -> Iterator[tuple[int, list[str]]]:
+    """The line of each call of the magic ``time``, and what it is given."""
+    if f"{kind}('time'" not in cell:
         return
     try:
         tree = ast.parse(cell)
     except (SyntaxError, ValueError, RecursionError):
         return
     for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "run_cell_magic":
-            given = [a.value if isinstance(a, ast.Constant) else None for a in call.args]
-            if len(given) == 3 and given[0] == "time" and isinstance(given[1], str) and isinstance(given[2], str):
-                yield given[1], given[2]
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == kind:
+            given = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            if given[:1] == ["time"]:
+                yield call.lineno, given[1:]
 
 
 def _compiled(text: str, shell: Any) -> Iterator[CodeType]:

@@ -17,7 +17,7 @@ shell = InteractiveShell.instance()
 for cell in CELLS:
     shell.run_cell(cell, store_history=True)
 told = {}
-for name in ("t", "u", "v"):
+for name in ("t", "u", "v", "w"):
     trace = shell.user_ns[name]
     places = [None if n.source is None else [n.source.file, n.source.line, n.source.expression] for n in trace.nodes]
     told[name] = {"names": [n.name for n in trace.nodes], "places": places, "texts": trace.data.sources}
@@ -26,6 +26,7 @@ print("\\n" + json.dumps(told))
 FIRST = "import numpy as np, tensorviz as tv\nx = tv.tensor([1.0, 2.0], requires_grad=True)"
 SECOND = "%%time\n\nh = np.sin(x)\ndef f(a):\n    b = np.exp(a)\n    return b\nq = f(h)\nt = (q * h).sum().backward()\nt"
 THIRD = "%%time\nu = f(x).sum().backward()"
+LINE = "é = 1\nif é:\n    %time é; k = np.sin(x)\nw = (k * 2).sum().backward()"
 BROKEN = ["%%time\nif x:\n        y = 1\n    z = 2", "%%time\nf(("]
 """Entered later, so that they are looked at first."""
 LAST = "%%time\nnp.cos(x).sum().backward()"
@@ -34,7 +35,7 @@ LAST = "%%time\nnp.cos(x).sum().backward()"
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
     pytest.importorskip("IPython")
-    cells = [FIRST, SECOND, THIRD, LAST, "v = _", *BROKEN]
+    cells = [FIRST, SECOND, THIRD, LAST, "v = _", LINE, *BROKEN]
     away = {**os.environ, "IPYTHONDIR": str(tmp_path_factory.mktemp("ipython"))}
     script = f"CELLS = {cells!r}{SESSION}"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=away, timeout=60, check=True)
@@ -63,3 +64,11 @@ def test_a_function_of_an_earlier_timed_cell_keeps_its_place_there(told):
 
 def test_a_cell_of_one_expression_is_found_as_well(told):
     assert told["v"]["places"][1:] == [["cell [4]", 2, "np.cos(x)"], ["cell [4]", 2, "np.cos(x).sum()"]]
+
+
+def test_a_line_that_is_timed_is_the_line_of_its_cell(told):
+    assert told["w"]["places"][1] == ["cell [6]", 3, "np.sin(x)"]
+    assert told["w"]["names"][1] == "k"
+    text = told["w"]["texts"]["cell [6]"].splitlines()
+    assert (len(text), text[1], text[3]) == (4, "if é:", "w = (k * 2).sum().backward()")
+    assert "np.sin(x)" in text[2]
