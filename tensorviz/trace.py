@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tensorviz.errors import NodeLookupError, OptionTypeError, RecordError, no_attribute
+from tensorviz.errors import IndexingError, NodeLookupError, OptionTypeError, RecordError, no_attribute
 
 if TYPE_CHECKING:
     from tensorviz.checks.alongside import Alongside, Update
@@ -341,7 +341,12 @@ class Trace:
         (array(6.), 'leaf', ['seed', 'pull'])
         """
         if isinstance(key, (int, np.integer, slice)) and not isinstance(key, bool):
-            return self.steps[key]
+            try:
+                return self.steps[key]
+            except IndexError:
+                raise IndexingError(
+                    f"there is no step {key}: the pass has {len(self.steps):,}, numbered from 0. A node by its number is trace.node({key})"
+                ) from None
         return self.node(key)
 
     def __iter__(self) -> Iterator[Step]:

@@ -10,16 +10,21 @@ from dataclasses import dataclass
 from time import perf_counter, process_time
 from typing import Any, Literal
 
+from tensorviz.arguments import function
 from tensorviz.checks.pieces import Pieces
 from tensorviz.checks.report import Block, CheckReport
 from tensorviz.checks.run import WHOLE, plan_of, subject_of
 from tensorviz.checks.subject import Stopped
 from tensorviz.checks.tally import Tally
 from tensorviz.checks.turns import Turns
+from tensorviz.engine.words import told_word
+from tensorviz.errors import OptionTypeError
 from tensorviz.trace import Trace
 
 State = Literal["waiting", "running", "done", "cancelled", "failed"]
 
+OPTIONS = ("eps", "atol", "rtol", "budget", "seed")
+"""Those of a check that one beside a program has."""
 TELL = 0.1
 """Seconds between two tellings: what a person sees as at once, and ten messages a second for whoever carries them."""
 BREATH = 0.02
@@ -80,6 +85,9 @@ class Alongside:
         self.note = ""
         self._trace: Callable[[], Trace | None] = weakref.ref(trace)
         self._tell = tell
+        function("check_alongside", "tell", tell)
+        if unknown := options.keys() - set(OPTIONS):
+            raise OptionTypeError(told_word("check_alongside", min(unknown), ("tell", *OPTIONS)))
         self._subject = subject_of(trace, watch=self._between, **options)
         self._tally = Tally(self._subject)
         self.latest: CheckReport | None = None

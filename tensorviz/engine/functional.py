@@ -54,7 +54,7 @@ class _Run:
     """One call of a function with variables in the places of some arguments, and its pullbacks."""
 
     def __init__(self, what: str, f: Callable[..., Any], args: Sequence[Any], argnums: Sequence[int], kwargs: dict[str, Any]) -> None:
-        function(what, "its first argument", f)
+        _function(what, f)
         self.what = what
         self.argnums = [_position(what, n, len(args)) for n in argnums]
         if len(set(self.argnums)) < len(self.argnums):
@@ -137,6 +137,14 @@ class _Run:
         """The function's own result, in the form of its inputs."""
         like = next((x for x in self.inputs if isinstance(x, Tensor)), None)
         return trees.refilled(self.out, self.handed_out(self.roots, [like] * len(self.roots)))
+
+
+def _function(what: str, f: Any) -> None:
+    if isinstance(f, Tensor):
+        raise DTypeError(
+            f"{what}: its first argument must be a function of what the derivative is taken by, got {f._what()}, its result; for that call backward(), and read .grad of the leaves"
+        )
+    function(what, "its first argument", f)
 
 
 def _position(what: str, n: Any, count: int) -> int:
@@ -222,7 +230,7 @@ def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..
     >>> float(grad(grad(lambda x: x * x * x))(2.0))
     12.0
     """
-    function("grad", "its first argument", f)
+    _function("grad", f)
     of = value_and_grad(f, argnums)
 
     @functools.wraps(f)
@@ -239,7 +247,7 @@ def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> C
     >>> float(value), gradient.tolist()
     (5.0, [2.0, 4.0])
     """
-    function("value_and_grad", "its first argument", f)
+    _function("value_and_grad", f)
     positions, single = _argnums(argnums)
 
     @functools.wraps(f)
@@ -322,7 +330,7 @@ def jacobian(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callabl
     >>> jacobian(lambda x: x * x)(np.array([1.0, 2.0])).tolist()
     [[2.0, 0.0], [0.0, 4.0]]
     """
-    function("jacobian", "its first argument", f)
+    _function("jacobian", f)
     positions, single = _argnums(argnums)
 
     @functools.wraps(f)

@@ -137,6 +137,7 @@ NO_ARGUMENTS: dict[str, str] = {
     "inplace": "leave it out: the result is a new Tensor",
     "inputs": "read .grad of those that are wanted; tv.grad(f, argnums) gives the gradients of some arguments alone",
     "maximize": "run backward from -loss",
+    "set_to_none": "leave it out: .grad becomes None",
     "retain_graph": "leave it out: the graph is kept, so that backward can be called again",
 }
 """Arguments that ours need not, and what to do instead."""

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from os import PathLike
 from textwrap import indent
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Never, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from tensorviz.engine.tensor import Tensor, tensor
-from tensorviz.engine.words import refuse_arguments
+from tensorviz.engine.words import refuse_arguments, refuse_words
 from tensorviz.errors import DTypeError, NamingError
 from tensorviz.nn import state
 from tensorviz.nn.calls import Structure, call
@@ -159,8 +159,10 @@ class Module:
             p.requires_grad = requires_grad
         return self
 
-    def zero_grad(self) -> None:
+    def zero_grad(self, **words: Never) -> None:
         """Forget the gradients of all parameters (``.grad`` becomes None)."""
+        if words:
+            refuse_words(Module.zero_grad, words)
         for p in self.parameters():
             p.zero_grad()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Never, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tensorviz.arguments import mapping, number, shown
 from tensorviz.engine.mode import no_grad
 from tensorviz.engine.tensor import Tensor
-from tensorviz.engine.words import refuse_arguments
+from tensorviz.engine.words import refuse_arguments, refuse_words
 from tensorviz.errors import DTypeError, GraphError, OptionError, StateError
 
 Array = npt.NDArray[Any]
@@ -51,8 +51,10 @@ class Optimizer:
                 if p.grad is not None:
                     p.data = self.update(p.numpy(), p.grad, self._memory.setdefault(name, {}))
 
-    def zero_grad(self) -> None:
+    def zero_grad(self, **words: Never) -> None:
         """Forget the gradients of all parameters (``.grad`` becomes None)."""
+        if words:
+            refuse_words(Optimizer.zero_grad, words)
         for p in self.parameters.values():
             p.zero_grad()
 

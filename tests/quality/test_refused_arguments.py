@@ -159,6 +159,30 @@ def test_what_is_no_number_or_fits_nowise_is_refused_in_our_words(call: Callable
     told(call, kind, text)
 
 
+@raises(
+    [
+        (
+            lambda: squares()[1000],
+            IndexingError,
+            r"there is no step 1000: the pass has \d+, numbered from 0\. A node by its number is trace\.node\(1000\)",
+        ),
+        (lambda: squares().check_alongside(foo=1), OptionTypeError, "check_alongside takes no foo=; it has tell, eps, atol, rtol, budget, seed"),
+        (lambda: squares().check_alongside(nodes="x"), OptionTypeError, "check_alongside takes no nodes=; it has"),
+        (lambda: squares().check_alongside(3), DTypeError, "check_alongside: tell must be a function, got 3"),  # type: ignore[arg-type]
+        (
+            lambda: tv.grad(x().sum(), x()),
+            DTypeError,
+            r"grad: .* must be a function .*, got this tensor, its result; .* backward\(\), and read \.grad",
+        ),  # type: ignore[arg-type]
+        (lambda: tv.jacobian(x()), DTypeError, "jacobian: .* got tensor 'x', its result"),  # type: ignore[arg-type]
+        (lambda: nn.Linear(1, 1).zero_grad(set_to_none=True), OptionTypeError, r"zero_grad takes no set_to_none=: leave it out"),  # type: ignore[arg-type]
+        (lambda: optim.SGD([x()], lr=1).zero_grad(set_to_none=True), OptionTypeError, "zero_grad takes no set_to_none=: leave it out"),  # type: ignore[arg-type]
+    ]
+)
+def test_what_is_written_elsewhere_is_answered_by_the_name_that_it_was_asked_under(call: Callable[[], Any], kind: type[Exception], text: str) -> None:
+    told(call, kind, text)
+
+
 def test_nothing_equals_none_or_a_string() -> None:
     assert (x() == None) is False  # noqa: E711 - that is what is tested
     assert (x() != "a") is True
