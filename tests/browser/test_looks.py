@@ -324,3 +324,21 @@ def test_a_low_picture_leaves_its_room_to_the_inspector_and_what_is_pinned_and_c
     scenes.edited("x[0]", "0.75")(stepper)
     rows = [stepper.get_by_role("group", name=name).bounding_box()["y"] for name in ("Changes", "Pinned")]
     assert rows[0] == rows[1]
+
+
+def test_both_scales_of_the_legend_stand_in_one_line_beside_the_small_map(show):
+    h = tv.tensor([1000.0, 0.5], requires_grad=True)
+    for _ in range(12):
+        h = np.abs(h)
+    stepper = show((h * 2.852).sum().backward(), width=1004)
+    stepper.evaluate(BROAD)
+    expect(stepper.locator(".tv-mini")).to_be_visible()
+    rows = stepper.locator(".tv-legend > *").evaluate_all("all => all.slice(0, 2).map(e => e.offsetTop)")
+    assert rows[0] == rows[1]
+
+
+def test_a_zero_of_a_sum_stands_in_a_cell_that_is_seen(show):
+    p, q = (tv.tensor(np.arange(float(np.prod(s))).reshape(s), requires_grad=True, name=n) for s, n in (((3, 1, 2), "p"), ((2, 2), "q")))
+    trace = (p * q).sum().backward()
+    zero = show(trace, step=scenes.at("unbroadcast", 0, "p")(trace)).locator(".tv-strips .tv-cell:not(.tv-first)").nth(2)
+    assert zero.evaluate("e => getComputedStyle(e).stroke") != "none"
