@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 from tensorviz.engine.backward import backward
 from tensorviz.engine.graph import user_frame
 from tensorviz.engine.record import forward_only
 from tensorviz.engine.tensor import Tensor
-from tensorviz.errors import GraphError
+from tensorviz.errors import GraphError, OptionTypeError
 from tensorviz.trace import Trace
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def debug(y: Tensor, gradient: Any = None, **options: Any) -> Stepper:
     return trace.show(**options)
 
 
-def draw(y: Tensor | Trace) -> Drawing:
+def draw(y: Tensor | Trace, **words: Never) -> Drawing:
     """The still picture of a graph; with the gradients where backward has run from ``y``, marked as not yet computed otherwise.
 
     It shows itself as SVG, light or dark as the notebook is, and has ``to_svg``, ``to_dot``, ``to_png``, ``to_pdf``, ``to_html``.
@@ -36,6 +36,9 @@ def draw(y: Tensor | Trace) -> Drawing:
     """
     from tensorviz.widgets.drawing import draw as drawing
 
+    if words:
+        word = next(iter(words))
+        raise OptionTypeError(f"draw takes no {word}=: give it to what writes the picture, as in draw(y).to_svg({word}=...)")
     if isinstance(y, Trace):
         return drawing(y)
     if not isinstance(y, Tensor):

@@ -174,6 +174,7 @@ def test_what_is_no_number_or_fits_nowise_is_refused_in_our_words(call: Callable
             DTypeError,
             r"grad: .* must be a function .*, got this tensor, its result; .* backward\(\), and read \.grad",
         ),  # type: ignore[arg-type]
+        (lambda: tv.draw(x(), step=3), OptionTypeError, r"draw takes no step=: .*draw\(y\)\.to_svg\(step=\.\.\.\)"),  # type: ignore[arg-type]
         (lambda: tv.jacobian(x()), DTypeError, "jacobian: .* got tensor 'x', its result"),  # type: ignore[arg-type]
         (lambda: nn.Linear(1, 1).zero_grad(set_to_none=True), OptionTypeError, r"zero_grad takes no set_to_none=: leave it out"),  # type: ignore[arg-type]
         (lambda: optim.SGD([x()], lr=1).zero_grad(set_to_none=True), OptionTypeError, "zero_grad takes no set_to_none=: leave it out"),  # type: ignore[arg-type]
