@@ -40,6 +40,8 @@ def _written(key: Identity, lasti: int) -> tuple[tuple[str, ...], bool]:
     if not read or read[-1].offset != lasti:
         return ("",), False
     begin, end = _span(read[-1])
+    if read[-1].opname == "CALL_KW":  # from Python 3.13 on: the keywords of the call stand before it, at the place of its name
+        del read[-2]
     names, behind, after = [""], begin, 0
     for k, i in enumerate(read[:-1]):
         (at, until) = _span(i)
