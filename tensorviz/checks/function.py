@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import random
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from types import FunctionType
@@ -15,6 +14,7 @@ import numpy as np
 
 from tensorviz.arguments import function, number, shown
 from tensorviz.checks.blame import KINKED, blame_text, born, excused, is_wrong
+from tensorviz.checks.chance import undrawn
 from tensorviz.checks.differences import CODE, Floats, Judged, Ruler, scale_of
 from tensorviz.checks.graph import Graph
 from tensorviz.checks.local import AGAIN, NOT_LINEAR, UNSTEADY, check_rule
@@ -65,24 +65,13 @@ def gradcheck(
         rtol=number("gradcheck", "rtol", rtol, least=0),
         eps=None if eps is None else number("gradcheck", "eps", eps, above=0, finite=True),
     )
-    with _nothing_left(), enable_grad(), np.errstate(all="ignore"), Aside() as aside:
+    with undrawn(), enable_grad(), np.errstate(all="ignore"), Aside() as aside:
         report = _Call(f, inputs, ruler, aside).report()
     if raise_exception and not report.ok:
         error = CheckError(str(report))
         error.report = report
         raise error
     return report
-
-
-@contextmanager
-def _nothing_left() -> Generator[None, None, None]:
-    """The global random states as they were, whatever f draws from them."""
-    numpys, pythons = np.random.get_state(), random.getstate()  # noqa: NPY002 - it is the user's legacy state that is protected
-    try:
-        yield
-    finally:
-        np.random.set_state(numpys)  # noqa: NPY002
-        random.setstate(pythons)
 
 
 class _Unsteady(Exception):  # noqa: N818 - a signal inside this module

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tensorviz.arguments import function, number, shown, whole
+from tensorviz.checks.chance import undrawn
 from tensorviz.checks.differences import Ruler
 from tensorviz.checks.local import check_rules
 from tensorviz.checks.progress import Bar, Progress, Told, teller
@@ -71,7 +72,7 @@ def check(
     A local row compares one share of one op with central differences of that op's forward alone, at the recorded operands,
     weighted with the recorded gradient of its result. A global row compares the gradient of a node with central differences
     of the root, found by replaying what lies downstream. A derivative is ok when |a - n| <= atol + rtol max(|a|, |n|).
-    float32 is replayed in float64.
+    float32 is replayed in float64. The global random state stays as it was, whatever ops of your own draw from it.
 
     ``nodes``: ``"all"``, or keys as :meth:`Trace.node` takes them. ``eps``: the first step relative to max(1, |x|), chosen
     from the scale of x if None. ``budget``: array elements that may be computed to check one array element by element;
@@ -113,7 +114,8 @@ def _checked(subject: Subject, chosen: list[int], executor: Executor | None, tel
     plan = plan_of(subject, chosen, WHOLE * subject.budget)
     jobs = jobs_of(subject, plan)
     notes: list[str] = []
-    found = _spread(subject, jobs, executor, tell, notes) if executor is not None else _here(subject, jobs, tell)
+    with undrawn():
+        found = _spread(subject, jobs, executor, tell, notes) if executor is not None else _here(subject, jobs, tell)
     order = sorted({i for part in found for i in part}, reverse=True)
     by_node: Found = {i: [] for i in order}
     for part in found:  # rules come before gradients

@@ -17,6 +17,7 @@ from tensorviz.checks import check
 from tensorviz.engine.op import REGISTRY, apply
 from tensorviz.errors import OptionError
 from tensorviz.trace import Trace
+from tensorviz.widgets.payload import payload
 
 
 def squares():
@@ -316,3 +317,15 @@ def test_numpy_may_be_told_to_raise_and_the_check_still_judges() -> None:
         report = trace.check()
     assert {row.verdict for row in report.rows} <= {"ok", "nonsmooth", "undefined"}
     assert report.rows
+
+
+def test_a_program_draws_the_same_numbers_with_its_pass_checked_and_shown_as_without() -> None:
+    noisy = tv.custom_op("noisy", lambda a: a * (np.random.random(a.shape) > 2) + a, lambda g, a: (g,))  # noqa: NPY002
+    np.random.seed(7)  # noqa: NPY002
+    trace = noisy(tv.tensor([1.0, 2.0], requires_grad=True)).sum().backward()
+    wanted = np.random.RandomState()
+    wanted.set_state(np.random.get_state())  # noqa: NPY002
+    assert trace.check().ok
+    payload(noisy(tv.tensor([1.0, 2.0], requires_grad=True)).sum().backward())
+    wanted.random(2)  # of the second forward
+    assert np.random.random() == wanted.random()  # noqa: NPY002
