@@ -84,7 +84,7 @@ def custom_op(name: str, forward: Callable[..., Any], vjp: Callable[..., Any], *
     made._reads = (("inputs",),)
     made.since = new_uid()
     made.pull = _pull(made, vjp)
-    made.pull_recorded = _pull_recorded(made, vjp)
+    made.pull_recorded = _pull_recorded(made, forward, vjp)
 
     def run(*operands: Any, **params: Any) -> Any:
         return made(*operands, **{key: _kept(name, key, value) for key, value in params.items()} if params else {})
@@ -191,7 +191,9 @@ def _pull(op: Op, vjp: Callable[..., Any]) -> Callable[[Node, Any], tuple[Any, .
     return pull
 
 
-def _pull_recorded(op: Op, vjp: Callable[..., Any]) -> Callable[[Node, Any, Callable[[Node], Any], tuple[Any, ...]], tuple[Any, ...]]:
+def _pull_recorded(
+    op: Op, forward: Callable[..., Any], vjp: Callable[..., Any]
+) -> Callable[[Node, Any, Callable[[Node], Any], tuple[Any, ...]], tuple[Any, ...]]:
     def pull_recorded(node: Node, g: Any, wrap: Callable[[Node], Any], _extras: tuple[Any, ...]) -> tuple[Any, ...]:
         g = g if isinstance(g, Tensor) else tensor(g)  # so that a rule may write into a copy of it
         operands = [wrap(n) for n in node.inputs]
@@ -201,7 +203,7 @@ def _pull_recorded(op: Op, vjp: Callable[..., Any]) -> Callable[[Node, Any, Call
             op.run(*values, **node.params)
             return _shares(op, node, vjp(_read_only(g.numpy()), *(_read_only(n.value) for n in node.inputs), **node.params))
 
-        refuse_hidden(node, operands, shares_after)
+        refuse_hidden(node, operands, shares_after, (forward, vjp))
         return shares
 
     return pull_recorded

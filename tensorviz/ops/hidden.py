@@ -13,6 +13,7 @@ from tensorviz.engine.node import Node
 from tensorviz.engine.sweep import describe
 from tensorviz.engine.tensor import Tensor
 from tensorviz.errors import RuleError
+from tensorviz.ops.reached import unchanged
 
 _STEP = 2.0**-12
 """Of the size of an operand: far above round-off in the shares, and so small that what is smooth is as good as straight."""
@@ -20,13 +21,20 @@ _STRAIGHT = 0.1
 """How far, relatively, twice as long a step may be from changing the shares twice as much. What jumps (a mask at a kink) or is drawn anew is farther."""
 
 
-def refuse_hidden(node: Node, operands: Sequence[Any], shares_after: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
+def refuse_hidden(
+    node: Node, operands: Sequence[Any], shares_after: Callable[[Sequence[Any]], Sequence[Any]], functions: Sequence[Callable[..., Any]]
+) -> None:
     """Raise where the shares change with operands of which the rule is told nothing, and somebody goes on to differentiate by those.
 
-    ``shares_after`` runs forward on other operands, and then the rule on those of the node; at the end forward has run on those of the node again.
+    ``shares_after`` runs forward on other operands, and then the rule on those of the node; what the two ``functions`` keep is afterwards what it was,
+    as far as they reach it by their names, since forward may draw it, and at the end forward has run on the operands of the node again.
     """
     rule = local.thread.rule
-    if rule is not None and _moves([n.value for n in node.inputs], shares_after) and any(rule[1](x) for x in operands if isinstance(x, Tensor)):
+    if rule is None:
+        return
+    with unchanged(*functions):
+        moves = _moves([n.value for n in node.inputs], shares_after)
+    if moves and any(rule[1](x) for x in operands if isinstance(x, Tensor)):
         raise RuleError(
             f"the backward rule of {describe(node)} reads what forward kept for it, in a list, a dict or an attribute. That serves for a gradient, but a derivative of the "
             f"gradient does not see how it follows from the operands, and would be wrong. Have the rule compute it anew from the operands that it is given"

@@ -362,6 +362,55 @@ def test_a_rule_may_read_what_is_kept_where_that_has_no_slope():
         assert not tv.hessian(lambda x, op=op: op(x).sum())(point).any()
 
 
+drawn_mask = None
+
+
+@pytest.mark.parametrize("where", ["dict", "list", "attribute", "function", "nonlocal", "global", "nested"])
+def test_a_higher_derivative_leaves_what_forward_drew_as_it_was(where):
+    rng, kept, masks, own = np.random.default_rng(0), {"deep": {}}, [], Keeping()
+    inner = None
+
+    def read():
+        return {"dict": kept, "nested": kept["deep"]}[where]["mask"]
+
+    def forward(a):
+        global drawn_mask
+        nonlocal inner
+        mask = rng.random(a.shape) > 0.5
+        kept["mask"] = kept["deep"]["mask"] = forward.mask = own.mask = inner = drawn_mask = mask
+        own.saved.append(mask)
+        masks.append(mask)
+        return a * mask
+
+    reads = {
+        "list": lambda: own.saved[-1],
+        "attribute": lambda: own.mask,
+        "function": lambda: forward.mask,
+        "nonlocal": lambda: inner,
+        "global": lambda: drawn_mask,
+    }
+    now = reads.get(where, read)
+    op = tv.custom_op(f"dropped_by_{where}", forward, lambda g, a: (g * now(),))
+    point = np.arange(1.0, 9.0)
+    hessian = tv.hessian(lambda x: (op(x) ** 2).sum())(point)
+    assert len(masks) == 1, "the trials are forgotten"
+    np.testing.assert_array_equal(hessian, np.diag(2.0 * masks[0]))
+
+
+def test_a_trial_that_raises_midway_leaves_what_forward_kept_as_it_was():
+    kept = {}
+
+    def forward(a):
+        if (a < 1).any():
+            raise ValueError("outside of the domain")
+        kept["a"] = a
+        return a * a
+
+    op = tv.custom_op("raises_below", forward, lambda g, a: (2 * g * a,))
+    tv.hessian(lambda x: op(x).sum())(np.array([1.0, 2.0]))
+    assert kept["a"].tolist() == [1, 2]
+
+
 def test_a_rule_may_look_at_values_for_what_has_no_derivative():
     kinked = tv.custom_op(
         "kinked",
