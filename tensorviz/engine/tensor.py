@@ -195,11 +195,16 @@ class Tensor(Node, metaclass=_Made):
             raise InPlaceError(
                 f"data of {self._what()}, the result of {node.op.name}, is read-only: it is part of a graph. Use detach(), or an in-place op such as copy_"
             )
-        if not np.can_cast(array.dtype, node.value.dtype, "same_kind"):
-            raise DTypeError(
-                f"data of {self._what()} has dtype {node.value.dtype}, into which {array.dtype} does not fit; make a new one with tensor(...)"
-            )
-        self._become(self._successor(node, frozen(np.array(array, dtype=node.value.dtype))))
+        if np.can_cast(array.dtype, node.value.dtype, "same_kind"):
+            taken = np.array(array, dtype=node.value.dtype)
+        else:
+            with np.errstate(invalid="ignore"):
+                taken = np.array(array, dtype=node.value.dtype)
+            if not np.array_equal(taken, array):  # a list of whole numbers is int64, and may be meant for uint8
+                raise DTypeError(
+                    f"data of {self._what()} has dtype {node.value.dtype}, into which {array.dtype} does not fit; make a new one with tensor(...)"
+                )
+        self._become(self._successor(node, frozen(taken)))
 
     @property
     def grad(self) -> Array | None:

@@ -142,3 +142,16 @@ def test_an_assignment_that_would_mean_nothing_is_answered_with_what_to_write(na
     x.data = [3, 4]
     x.trace = None
     assert x.tolist() == [3, 4]
+
+
+def test_whole_numbers_are_data_of_any_dtype_that_holds_them():
+    for dtype, values in (np.uint8, [3, 255]), (bool, [1, 0]), (int, [3.0, 4.0]):
+        x = tv.tensor(np.ones(2, dtype=dtype))
+        x.data = values
+        assert x.dtype == dtype
+        assert x.tolist() == values
+    x = tv.tensor(np.array([1, 2], dtype=np.uint8), name="x")
+    for values in [3, 256], [-1, 0], [0.5, 1.0], [np.nan, 1.0]:
+        with pytest.raises(TypeError, match=r"^data of tensor 'x' has dtype uint8"):
+            x.data = values
+    assert x.tolist() == [1, 2]
