@@ -89,7 +89,7 @@ def code_style() -> str:
 
 
 def needs_extra(missing: ImportError) -> MissingExtraError:
-    return MissingExtraError(f'a site needs {missing.name}, which the extra "site" brings: install tensorviz-backward[site]')
+    return MissingExtraError(f"a site needs {missing.name}, which a plain install leaves out: pip install 'tensorviz-backward[site]'")
 
 
 def _exporter() -> Any:

@@ -153,7 +153,7 @@ def kernel_extension() -> Path:
         package = next(file for file in files if file.as_posix().endswith("@jupyterlite/pyodide-kernel-extension/package.json"))
     except (importlib.metadata.PackageNotFoundError, StopIteration):
         raise MissingExtraError(
-            f'a JupyterLite site needs jupyterlite-core and {KERNEL}, which the extra "lite" brings: install {NAME}[lite]'
+            f"a JupyterLite site needs jupyterlite-core and {KERNEL}, which a plain install leaves out: pip install '{NAME}[lite]'"
         ) from None
     return Path(str(package.locate())).resolve().parent
 

@@ -51,7 +51,7 @@ def test_without_the_extra_nothing_runs_and_the_extra_is_named(tmp_path, book, m
 
     nbformat.write(book, tmp_path / "squares.ipynb")
     monkeypatch.setattr(importlib.metadata, "version", none)
-    with pytest.raises(MissingExtraError, match=r"tensorviz-backward\[lite\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'tensorviz-backward\[lite\]'"):
         build_site(tmp_path, tmp_path / "out", lite=True)
     assert not (tmp_path / "out").exists()
     assert main(["site", str(tmp_path), "-o", str(tmp_path / "out"), "--lite"]) == 2

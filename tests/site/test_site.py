@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 
 import nbformat
 import pytest
@@ -115,6 +116,12 @@ def test_a_folder_that_is_no_course_is_refused(tmp_path, capsys, table, told):
         (tmp_path / "course.toml").write_text(table)
     assert main(["site", str(tmp_path), "-o", str(tmp_path / "out")]) == 2
     assert re.search(told, capsys.readouterr().err)
+
+
+def test_without_the_extra_the_command_that_brings_it_is_told(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "nbconvert.exporters", None)
+    assert main(["site", str(folder), "-o", str(tmp_path / "out")]) == 2
+    assert "pip install 'tensorviz-backward[site]'" in capsys.readouterr().err
 
 
 def test_every_lesson_of_the_project_is_in_its_course(request):
