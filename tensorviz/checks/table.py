@@ -213,7 +213,11 @@ def _hint(mine: Array, theirs: Array) -> str:
     if used.any() and not np.any(mine[~used]):
         ratios = mine[used] / theirs[used]
         if np.isfinite(ratios).all() and ratios.flat[0] != 0 and np.allclose(ratios, ratios.flat[0], 1e-6, 0):
-            return f"every number is {float(ratios.flat[0]):.6g} times the recorded one"
+            ratio = float(ratios.flat[0])
+            parts = round(1 / ratio)  # a mean where a sum belongs is off by a count, which is known again as 1/64, not as 0.015625
+            if parts > 2 and np.isclose(ratio * parts, 1, 1e-6, 0):
+                return f"every number is 1/{parts} of the recorded one"
+            return f"every number is {ratio:.6g} times the recorded one"
     if not np.any(mine):
         return "yours is zero throughout"
     if mine.size > 1 and np.allclose(np.sort(mine, axis=None), np.sort(theirs, axis=None), RTOL, ATOL):

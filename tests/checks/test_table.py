@@ -55,6 +55,8 @@ def test_simple_mistakes_are_recognised():
     X, _, trace = recorded()
     assert trace.compare({"X": X.grad / 2})["X"].note == "every number is 0.5 times the recorded one"
     assert trace.compare({"X": -X.grad})["X"].note == "every number is -1 times the recorded one"
+    assert trace.compare({"X": X.grad / 64})["X"].note == "every number is 1/64 of the recorded one"
+    assert trace.compare({"X": X.grad * 64})["X"].note == "every number is 64 times the recorded one"
     assert trace.compare({"X": X.grad * 0})["X"].note == "yours is zero throughout"
     w = tv.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     square = (w * np.array([[1.0, 2.0], [3.0, 4.0]])).sum().backward()
