@@ -94,8 +94,10 @@ class ValueQuestion(NumbersQuestion):
         given = f"Forward had {', '.join(filter(None, parts))}. "
         twice = self.consumer.inputs.count(self.target.id) > 1
         slot = f" for its operand {self.consumer.slots[self.share.slot]}" if twice else ""
+        name = title(self.consumer)
+        op = "" if name == self.consumer.op else f" ({self.consumer.op})"
         return (
-            f"{given}{symbol(self.consumer)} = {spelled(g)} has come to the rule of {title(self.consumer)} ({self.consumer.op}). "
+            f"{given}{symbol(self.consumer)} = {spelled(g)} has come to the rule of {name}{op}. "
             f"What is the share that it sends to {title(self.target)}{slot}?{self._of()}"
         )
 

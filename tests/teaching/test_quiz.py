@@ -337,3 +337,11 @@ def test_what_was_typed_is_read_and_never_run(typed):
     shown.field.value = typed
     shown.submit()
     assert ("Type " in shown.said.value or "no answer" in shown.said.value) and asked[0].attempts == []
+
+
+def test_a_rule_that_is_named_by_its_op_is_named_once():
+    x = tv.tensor([1.0, 2.0], requires_grad=True, name="x")
+    L = -np.log(np.exp(x * 2 + 1) + np.exp(x * 3 + 1)).mean()
+    texts = " ".join(q.text for q in L.backward().quiz(20, kinds="value"))
+    assert "the rule of L (neg)." in texts  # a name of the reader's says nothing of the op
+    assert "the rule of mean." in texts  # an expression too long for a name
