@@ -65,7 +65,8 @@ class Source:
         return "\n".join([lines[0][self.column :], *lines[1:-1], lines[-1][: self.end_column]])
 
     def __str__(self) -> str:
-        return f"{one_line(self.file, _LINE)}:{self.line}, in {one_line(self.function)}: {one_line(self.code.strip(), _LINE)}"
+        code = self.code.strip()
+        return f"{one_line(self.file, _LINE)}:{self.line}, in {one_line(self.function)}" + (f": {one_line(code, _LINE)}" if code else "")
 
 
 @dataclass(frozen=True, slots=True)

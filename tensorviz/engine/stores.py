@@ -29,7 +29,7 @@ def _stores(key: Identity) -> dict[int, str]:
         if made.opname in _TAKEN_APART:
             continue
         several = after.opname == "COPY"  # targets, of which the first is the name
-        name = _target(read[k + 1 + several : k + 4 + several])
+        name = _target(read[k + 1 + several : k + 4 + several]) or _together(read[k + 1 : k + _FAR], begins)
         if name is not None:
             found.update(dict.fromkeys(range(begins.get(made.offset, made.offset), after.offset, 2), name))
     return found
@@ -50,6 +50,40 @@ def _target(follow: list[dis.Instruction]) -> str | None:
     return None
 
 
+def _together(follow: list[dis.Instruction], begins: dict[int, int]) -> str | None:
+    """``p`` of ``p, q = f(x), g(x)``: the value waits on the stack until all are made, and none of them uses it."""
+    above, built = 0, 0  # values above it on the stack; in the list or tuple that is taken apart at once
+    for i in follow:
+        number = i.arg or 0
+        if i.opname.startswith(_VARIABLES):
+            *names, last = i.argval if isinstance(i.argval, tuple) else (i.argval,)
+            loads = i.opname == "STORE_FAST_LOAD_FAST"
+            names += [] if loads else [last]
+            if above < len(names):
+                return str(names[above])
+            above += loads - len(names)
+        elif i.opname == "SWAP":
+            above = {0: number - 1, number - 1: 0}.get(above, above)
+        elif i.opname in ("BUILD_TUPLE", "BUILD_LIST") and above < number:
+            built = number
+            continue
+        elif built:
+            if i.opname != "UNPACK_SEQUENCE":
+                return None
+            above = built - 1 - above
+        elif i.opcode in _JUMPS or (above == 0 and not i.opname.startswith((*_LOADS, "LOAD_CONST", "PUSH_NULL"))):
+            return None
+        else:
+            above += dis.stack_effect(i.opcode, i.arg, jump=False) - (number if i.offset in begins else 0)  # what PRECALL takes
+            if above < 1:
+                return None
+        built = 0
+    return None
+
+
+_FAR = 100
+"""Instructions that are looked at for one value: long lists of data must not take quadratic time."""
+_JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs])
 _VARIABLES = ("STORE_NAME", "STORE_GLOBAL", "STORE_FAST", "STORE_DEREF")
 _LOADS = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FAST", "LOAD_DEREF")
 _TAKEN_APART = ("FOR_ITER", "UNPACK_SEQUENCE", "UNPACK_EX")

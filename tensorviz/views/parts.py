@@ -210,7 +210,8 @@ def _made_at(node: TraceNode) -> str:
     if node.source is None:
         return ""
     file = node.source.file.replace("\\", "/").rpartition("/")[2]
-    return f"{file}:{node.source.line}: {node.source.code.strip()}"
+    code = node.source.code.strip()
+    return f"{file}:{node.source.line}" + (f": {code}" if code else "")
 
 
 def _words(item: Item) -> tuple[str, str, str]:

@@ -321,3 +321,39 @@ def test_code_without_text_names_values_by_the_variables_that_it_stores_them_in(
     exec(WITHOUT_TEXT, space)
     found = [(n.op, n.name) for n in space["L"].backward().nodes if n.name]
     assert found == [("leaf", "W"), ("tanh", "h"), ("add", "box.out"), ("exp", "k"), ("mul", "w"), ("neg", "last")]
+
+
+TOGETHER = """
+def heads(x):
+    p, q = np.tanh(x), np.exp(x) * 2.0
+    a, b, c = p * q, np.square(np.sin(q)), p - q
+    d, e, f, g = a + 2.0, b / 3.0, c * (a - b), np.maximum(a, 0.3)
+    [k], (m, n) = [-g], (d + e, f * g)
+    for _ in range(2):
+        p, count = p + k, 1
+    return ((p if count else q) * np.hypot(m, n)).sum()
+
+
+L = heads(tv.tensor([1.0, 2.0], requires_grad=True))
+"""
+
+
+def test_values_assigned_together_have_the_same_names_with_and_without_text(tmp_path):
+    path = tmp_path / "heads.py"
+    path.write_text(TOGETHER)
+    found = []
+    for file in (str(path), "case"):
+        space = {"np": np, "tv": tv}
+        exec(compile(TOGETHER, file, "exec"), space)
+        found.append([n.name for n in space["L"].backward().nodes])
+    assert found[1] == found[0]
+    assert {*"pqabcdefg"} <= {*found[1]}
+
+
+def test_a_place_without_text_ends_with_its_function():
+    space = {"np": np, "tv": tv}
+    exec(compile(TOGETHER, "case", "exec"), space)
+    trace = space["L"].backward()
+    assert str(trace.node("q").source) == "case:3, in heads"
+    assert "case:3" in trace.to_svg()
+    assert "case:3: " not in trace.to_svg()
