@@ -16,7 +16,6 @@ from tensorviz.engine.op import REGISTRY, Op, register
 from tensorviz.engine.tensor import Tensor, tensor
 from tensorviz.engine.unbroadcast import can_grow
 from tensorviz.errors import OpDefinitionError, ReadOnlyError, RuleError
-from tensorviz.ops.hidden import refuse_hidden
 
 __all__ = ["custom_op"]
 
@@ -38,8 +37,7 @@ def custom_op(name: str, forward: Callable[..., Any], vjp: Callable[..., Any], *
     one gradient per operand, in that operand's shape, or None where there is none. With ``broadcasts=True`` it may return the result's
     shape instead, and the engine sums the axes that the operand grew. A gradient of another shape raises RuntimeError when it is pulled,
     naming op, slot, shape got and shape expected. Write ``vjp`` in NumPy calls on what it is given: then gradients of gradients work as well.
-    What ``forward`` keeps for it elsewhere (in a list, a dict, an attribute) serves for a gradient only; where a gradient of that is asked for, ``forward`` is run at
-    points nearby, and a rule whose answer follows it there is refused with RuntimeError.
+    What ``forward`` keeps for it elsewhere, as in a list, is a constant there, and ``tv.gradcheck(tv.grad(f), x)`` tells where that makes a difference.
     Both functions get arrays that cannot be written to; what they return is copied.
 
     Operands are given by position, parameters by keyword. A name that is a built-in op's, or no identifier, raises TypeError;
@@ -84,7 +82,7 @@ def custom_op(name: str, forward: Callable[..., Any], vjp: Callable[..., Any], *
     made._reads = (("inputs",),)
     made.since = new_uid()
     made.pull = _pull(made, vjp)
-    made.pull_recorded = _pull_recorded(made, forward, vjp)
+    made.pull_recorded = _pull_recorded(made, vjp)
 
     def run(*operands: Any, **params: Any) -> Any:
         return made(*operands, **{key: _kept(name, key, value) for key, value in params.items()} if params else {})
@@ -191,20 +189,10 @@ def _pull(op: Op, vjp: Callable[..., Any]) -> Callable[[Node, Any], tuple[Any, .
     return pull
 
 
-def _pull_recorded(
-    op: Op, forward: Callable[..., Any], vjp: Callable[..., Any]
-) -> Callable[[Node, Any, Callable[[Node], Any], tuple[Any, ...]], tuple[Any, ...]]:
+def _pull_recorded(op: Op, vjp: Callable[..., Any]) -> Callable[[Node, Any, Callable[[Node], Any], tuple[Any, ...]], tuple[Any, ...]]:
     def pull_recorded(node: Node, g: Any, wrap: Callable[[Node], Any], _extras: tuple[Any, ...]) -> tuple[Any, ...]:
         g = g if isinstance(g, Tensor) else tensor(g)  # so that a rule may write into a copy of it
-        operands = [wrap(n) for n in node.inputs]
-        shares = _shares(op, node, vjp(g, *operands, **node.params))
-
-        def shares_after(values: Sequence[Any]) -> tuple[Any, ...]:
-            op.run(*values, **node.params)
-            return _shares(op, node, vjp(_read_only(g.numpy()), *(_read_only(n.value) for n in node.inputs), **node.params))
-
-        refuse_hidden(node, operands, shares_after, (forward, vjp))
-        return shares
+        return _shares(op, node, vjp(g, *(wrap(n) for n in node.inputs), **node.params))
 
     return pull_recorded
 
