@@ -110,8 +110,12 @@ def html(options: argparse.Namespace) -> int:
 
 
 def check(options: argparse.Namespace) -> int:
-    report = record_of(options).check()
+    trace = record_of(options)
+    report = trace.check()
     say(report)
+    for found in trace.findings():
+        if found.kind == "no-gradient":  # nothing to compare there, so the verdicts are silent about it
+            say(f"\n{found}")
     return 0 if report.ok else 1
 
 

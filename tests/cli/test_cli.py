@@ -89,6 +89,23 @@ def test_check_fails_with_status_1_where_a_rule_is_wrong(tmp_path, capsys):
     assert "cube" in capsys.readouterr().out
 
 
+def test_check_tells_which_parameter_got_no_gradient_that_could_be_checked(tmp_path, capsys):
+    path = tmp_path / "cut.py"
+    path.write_text(
+        "import tensorviz as tv\n"
+        "a = tv.tensor([1.0, 2.0], requires_grad=True)\n"
+        "w = tv.tensor([3.0, 4.0], requires_grad=True)\n"
+        "cut = (w * 2).detach()\n"
+        "(a * cut).sum().backward()\n"
+    )
+    assert main(["check", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert "w requires a gradient and got none: the path is cut at detach, in line 4" in told and "cut.py:4" in told
+    path.write_text(path.read_text().replace(".detach()", ""))
+    assert main(["check", str(path)]) == 0
+    assert "got none" not in capsys.readouterr().out
+
+
 def test_a_notebook_runs_cell_by_cell(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     cells = ["%matplotlib inline\nimport tensorviz as tv", ["x = tv.tensor(2.0, requires_grad=True)\n", "y = x * x\n", "y.backward()"]]
