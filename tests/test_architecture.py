@@ -31,6 +31,7 @@ FORBIDDEN = {
     "arguments": {"trace", "replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
     "axes": {"arguments", "bulk", "errors", "trace", "replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
     "bulk": {"arguments", "errors", "trace", "replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
+    "progress": {"arguments", "errors", "trace", "replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
     "errors": {"arguments", "trace", "replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
     "trace": {"replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,
     "validation": {"replay", "rerun", "engine", "ops", "checks", "findings"} | SHOWING | LIBRARY,

@@ -13,7 +13,6 @@ from tensorviz.arguments import function, number, shown, whole
 from tensorviz.checks.chance import undrawn
 from tensorviz.checks.differences import Ruler
 from tensorviz.checks.local import check_rules
-from tensorviz.checks.progress import Bar, Progress, Told, teller
 from tensorviz.checks.replayed import CALL, check_gradients, check_total, price
 from tensorviz.checks.report import Block, CheckReport, single
 from tensorviz.checks.search import ALWAYS, DIRECTIONS, SAMPLES
@@ -21,6 +20,7 @@ from tensorviz.checks.subject import SMALL, Stopped, Subject, title, unwatched
 from tensorviz.checks.tally import Tally
 from tensorviz.engine.op import REGISTRY
 from tensorviz.errors import DTypeError, TensorvizError
+from tensorviz.progress import Bar, Progress, Told, teller
 from tensorviz.trace import Trace, TraceData
 
 BUDGET = 2.0**18
@@ -92,7 +92,7 @@ def check(
     if not isinstance(progress, (bool, type(None), Bar)):
         function("check", "progress", progress)
     subject = subject_of(trace, eps=eps, atol=atol, rtol=rtol, budget=budget, seed=seed)
-    return _checked(subject, _chosen(trace, nodes), executor, teller(progress))
+    return _checked(subject, _chosen(trace, nodes), executor, teller(progress, "checked"))
 
 
 def check_soon(trace: Trace) -> CheckReport | None:

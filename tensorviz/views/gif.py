@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from tensorviz.arguments import function
 from tensorviz.errors import MissingExtraError
+from tensorviz.progress import Bar, Progress, teller
 from tensorviz.trace import Array, Trace
 from tensorviz.views.animation import OPTIONS, PAUSE, animated
 from tensorviz.views.drawing_options import DrawingOptions
@@ -47,14 +49,19 @@ def to_gif(
     legend: bool = True,
     max_nodes: int = MOST_NODES,
     timeout: float = 20.0,
+    progress: Progress | None = None,
     **unknown: Any,
 ) -> bytes:
-    """The pass as the bytes of a GIF that plays over and over, with a pause at its end; options are those of ``to_animated_svg``.
+    """The pass as the bytes of a GIF that plays over and over, with a pause at its end; options are those of ``to_animated_svg``, and ``progress``.
 
     ``steps``: None takes every step of a short pass, and of a long one those of each share, or each node: a frame of a large graph takes a second to draw.
+    ``progress``: called with (done, total), counted in frames; a bar such as ``tqdm.tqdm()``; or True for one of text on stderr.
     ``scale`` is in pixels per unit; None: so that a small graph fills a slide, and a large one is no wider than it.
     """
-    refuse_unknown("to_gif", unknown, OPTIONS)
+    refuse_unknown("to_gif", unknown, (*OPTIONS, "progress"))
+    if not isinstance(progress, (bool, type(None), Bar)):
+        function("to_gif", "progress", progress)
+    tell = teller(progress, "drawn")
     if steps is None:
         steps = next((s for s in GRANULARITIES if len(stops(trace, s, "to_gif")) <= MOST_FRAMES), GRANULARITIES[-1])
     drawing = DrawingOptions(palette, direction, engine, title, 1.0, legend, max_nodes, timeout)
@@ -68,17 +75,25 @@ def to_gif(
         scale = min(RESOLUTION, WIDEST / float(re.findall(r' width="([\d.]+)"', film.markup[: film.markup.index(">")])[0]))
     check_values("to_gif", scale)
 
+    count = len(film.chosen) + 1
+    drawn = 0
+
     def picture(frame: int) -> Array:
         """The pixels of a frame as numbers 0xRRGGBB."""
+        nonlocal drawn
         parts = np.asarray(Image.open(BytesIO(draw.svg_to_png(film.still(frame), scale=scale))).convert("RGB")).astype(np.uint32)
         found: Array = parts[..., 0] << 16 | parts[..., 1] << 8 | parts[..., 2]
+        drawn += 1
+        if tell is not None:
+            tell(drawn, count)
         return found
 
-    count = len(film.chosen) + 1
-    colours = Colours([picture(k) for k in sorted({round(i * (count - 1) / (SAMPLES - 1)) for i in range(SAMPLES)})])
+    samples = {k: picture(k) for k in sorted({round(i * (count - 1) / (SAMPLES - 1)) for i in range(SAMPLES)})}
+    colours = Colours([*samples.values()])
     flat = []
     for k in range(count):  # one by one: together the pixels of a long pass would take gigabytes
-        flat.append(Image.fromarray(colours.places(picture(k))))
+        pixels = samples.pop(k) if k in samples else picture(k)
+        flat.append(Image.fromarray(colours.places(pixels)))
         flat[-1].putpalette(colours.table, "RGB")
     out = BytesIO()
     seconds = [film.seconds] * len(film.chosen) + [PAUSE]

@@ -80,6 +80,16 @@ def test_a_notebook_plays_it_and_a_drawing_has_it_too():
     assert opened(gif).convert("RGB").getpixel((1, 1)) == (21, 24, 28)
 
 
+def test_it_tells_how_far_it_is_frame_by_frame(capsys: pytest.CaptureFixture[str]):
+    told: list[tuple[int, int]] = []
+    film = opened(circuits.broadcast().to_gif(scale=0.3, progress=lambda done, total: told.append((done, total))))
+    assert told == [(k, film.n_frames) for k in range(1, film.n_frames + 1)]
+    draw(circuits.broadcast()).to_gif(steps=[0], scale=0.3, progress=True)
+    assert "drawn 100% |####################| 2/2 [" in capsys.readouterr().err
+    with pytest.raises(TypeError, match="to_gif: progress must be a function, got 3"):
+        to_gif(circuits.broadcast(), progress=3)  # type: ignore[arg-type]
+
+
 def test_what_is_wrong_or_missing_is_said_with_what_to_do(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(OptionTypeError, match="to_gif has no option 'fps'; it has step, steps, seconds_per_step"):
         to_gif(circuits.broadcast(), fps=2)

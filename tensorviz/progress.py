@@ -1,4 +1,4 @@
-"""Where a check stands, told as it goes: to a function, to a progress bar of the user's, or as a bar of text. Imports nothing of ours."""
+"""Where long work stands, told as it goes: to a function, to a progress bar of the user's, or as a bar of text. Imports nothing of ours."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Told = Callable[[int, int], Any]
 Progress = Told | Bar | bool
 
 
-def teller(progress: Progress | None) -> Told | None:
-    """A function of (done, total) from what a user gave; None where nobody wants to hear.
+def teller(progress: Progress | None, done: str) -> Told | None:
+    """A function of (done, total) from what a user gave; None where nobody wants to hear. ``done``: what is said of a part that is.
 
     >>> class Mine:
     ...     total, n = None, 0
@@ -34,14 +34,14 @@ def teller(progress: Progress | None) -> Told | None:
     ...     def update(self, n=1):
     ...         self.n += n
     >>> bar = Mine()
-    >>> tell = teller(bar)
+    >>> tell = teller(bar, "checked")
     >>> tell(3, 8), tell(8, 8), (bar.n, bar.total)
     (None, None, (8, 8))
     """
     if progress is None or progress is False:
         return None
     if progress is True:
-        return Line(sys.stderr)
+        return Line(sys.stderr, done)
     if isinstance(progress, Bar):
         return _Fed(progress)
     return progress
@@ -63,30 +63,30 @@ class _Fed:
 class Line:
     """A bar in one line of text: how far, how fast, how long still."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self.stream, self.start, self.drawn, self.long = stream, perf_counter(), -PAUSE, 0
+    def __init__(self, stream: TextIO, word: str) -> None:
+        self.stream, self.word, self.start, self.drawn, self.long = stream, word, perf_counter(), -PAUSE, 0
 
     def __call__(self, done: int, total: int) -> None:
         passed = perf_counter() - self.start
         if done < total and passed - self.drawn < PAUSE:
             return
         self.drawn = passed
-        text = bar(done, total, passed)
+        text = bar(self.word, done, total, passed)
         self.stream.write("\r" + text.ljust(self.long) + ("\n" if done == total else ""))
         self.stream.flush()
         self.long = len(text)
 
 
-def bar(done: int, total: int, seconds: float) -> str:
+def bar(word: str, done: int, total: int, seconds: float) -> str:
     """One state of the bar.
 
-    >>> bar(30, 120, 2.0)
+    >>> bar("checked", 30, 120, 2.0)
     'checked  25% |#####               | 30/120 [00:02<00:06, 15.0/s]'
     """
     full = WIDTH * done // max(1, total)
     rate = done / seconds if seconds > 0 else 0.0
     left = clock((total - done) / rate) if rate else "?"
-    return f"checked {100 * done // max(1, total):3d}% |{'#' * full:<{WIDTH}}| {done:,}/{total:,} [{clock(seconds)}<{left}, {rate:.1f}/s]"
+    return f"{word} {100 * done // max(1, total):3d}% |{'#' * full:<{WIDTH}}| {done:,}/{total:,} [{clock(seconds)}<{left}, {rate:.1f}/s]"
 
 
 def clock(seconds: float) -> str:
