@@ -39,18 +39,19 @@ class NodeTable(list[dict[str, Any]]):
     """A list of rows, each a dict; ``pandas.DataFrame(table)`` takes it as it is. A table in notebooks and terminals."""
 
     def by(self, column: str) -> NodeTable:
-        """The rows with the largest number in that column first; those without one, and NaN, last.
+        """The rows with the largest number in that column first, before them those with NaN, and last those without a number.
 
-        >>> NodeTable([{"gradient": 1.0}, {"gradient": None}, {"gradient": 5.0}]).by("gradient")[0]
-        {'gradient': 5.0}
+        >>> [row["gradient"] for row in NodeTable([{"gradient": 1.0}, {"gradient": None}, {"gradient": np.nan}, {"gradient": 5.0}]).by("gradient")]
+        [nan, 5.0, 1.0, None]
         """
         from tensorviz.arguments import one_of
 
         one_of("by", "column", column, tuple(self[0]) if self else COLUMNS)
 
-        def size(row: dict[str, Any]) -> float:
+        def size(row: dict[str, Any]) -> tuple[bool, float]:
             found = row[column]
-            return float(found) if isinstance(found, (int, float)) and found == found else -np.inf
+            number = float(found) if isinstance(found, (int, float)) else -np.inf
+            return (True, 0.0) if np.isnan(number) else (False, number)
 
         return NodeTable(sorted(self, key=size, reverse=True))
 

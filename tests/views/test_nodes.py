@@ -28,9 +28,9 @@ def test_a_row_tells_the_sizes_of_value_and_gradient_and_what_is_odd_in_it():
     assert rows[2]["op"] == "sqrt" and rows[2]["saved_bytes"] == 24 and rows[2]["line"] is not None
 
 
-def test_the_largest_come_first_and_nan_last():
+def test_nan_comes_first_then_the_largest():
     rows = network().table()
-    assert [row["id"] for row in rows.by("gradient")][-1] == 0
+    assert [row["id"] for row in rows.by("gradient")][0] == 0
     assert rows.by("zeros")[0]["zeros"] == 1
     with pytest.raises(OptionError, match="by: column must be one of 'id', 'name'"):
         rows.by("norm")
