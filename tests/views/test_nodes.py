@@ -30,7 +30,7 @@ def test_a_row_tells_the_sizes_of_value_and_gradient_and_what_is_odd_in_it():
 
 def test_nan_comes_first_then_the_largest():
     rows = network().table()
-    assert [row["id"] for row in rows.by("gradient")][0] == 0
+    assert rows.by("gradient")[0]["id"] == 0
     assert rows.by("zeros")[0]["zeros"] == 1
     with pytest.raises(OptionError, match="by: column must be one of 'id', 'name'"):
         rows.by("norm")
