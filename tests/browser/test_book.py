@@ -8,7 +8,8 @@ from playwright.sync_api import expect
 from browser.book import Watch, wait_until
 
 
-@pytest.mark.parametrize("app", ["lab", pytest.param("notebook", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("app", ["lab", "notebook"])
 def test_a_notebook_runs_and_survives_a_crash_and_a_restart_of_its_kernel(open_notebook, app):
     book = open_notebook(["x = 20 + 1", "x * 2"], app=app)
     book.run_all()

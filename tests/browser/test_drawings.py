@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 CELL = """\
@@ -36,6 +37,7 @@ def test_a_drawing_follows_the_theme_of_the_notebook(open_notebook):
     assert image.get_attribute("src") == light
 
 
+@pytest.mark.slow
 def test_a_wide_drawing_shrinks_to_its_cell_and_scrolls_where_it_would_be_too_small(open_notebook):
     book = open_notebook([CELL, LONG])
     book.run_all()
@@ -48,6 +50,7 @@ def test_a_wide_drawing_shrinks_to_its_cell_and_scrolls_where_it_would_be_too_sm
         assert book.output(index).evaluate("o => o.scrollWidth <= o.clientWidth")
 
 
+@pytest.mark.slow
 def test_in_a_notebook_that_nobody_trusts_the_picture_is_there(new_server, open_notebook):
     first = open_notebook([CELL])
     first.run_all()

@@ -24,6 +24,7 @@ def holds(page: Path, names: list[str], palettes: tuple[str, ...]) -> None:
         assert (page.parent / file).stat().st_size > 10_000, f"{file} shows nothing"
 
 
+@pytest.mark.slow
 def test_a_scene_is_photographed_in_every_palette_and_listed(browser, tmp_path):
     page = gallery.write(tmp_path, browser, scenes=[BY_NAME["edit"]], palettes=gallery.PALETTES, pictures=False)
     holds(page, ["edit"], gallery.PALETTES)

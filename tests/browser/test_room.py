@@ -59,8 +59,16 @@ def seen(stepper: Locator, trace: Trace, k: int) -> list[object]:
     return list(stepper.locator(".tv-stage").first.evaluate(OUTSIDE, about(trace, k)))
 
 
-@pytest.mark.parametrize("width", [472, 852, 1104, 1304])
-@pytest.mark.parametrize("make", [circuit, matrices])
+DAILY = [(circuit, 472), (matrices, 1104)]
+OTHERS = [
+    pytest.param(make, width, marks=pytest.mark.slow)
+    for make in (circuit, matrices)
+    for width in (472, 852, 1104, 1304)
+    if (make, width) not in DAILY
+]
+
+
+@pytest.mark.parametrize(("make", "width"), [*DAILY, *OTHERS])
 def test_what_a_step_is_about_is_in_sight_at_every_step(show, make, width):
     trace = make()
     stepper = show(trace, width=width)

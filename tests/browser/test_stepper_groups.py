@@ -103,7 +103,8 @@ WALK = """async (root, [from, way, steps]) => {
 }"""
 
 
-@pytest.mark.parametrize("way", [1, pytest.param(-1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("way", [1, -1])
 def test_the_next_neighbourhood_is_drawn_while_there_is_time_and_then_shown_for_many_steps(show, way):
     made = show(woven()).evaluate(WALK, [400, way, 60])
     assert made  # another neighbourhood was shown
@@ -125,6 +126,7 @@ MARKED = """async (root, [from, steps]) => {
 }"""
 
 
+@pytest.mark.slow
 def test_what_happens_is_marked_in_what_is_seen_and_not_in_what_is_laid_out_for_later(show):
     trace = woven()
     stepper = show(trace)
@@ -259,6 +261,7 @@ PRESS = """async (times) => {
 }"""
 
 
+@pytest.mark.slow
 def test_a_node_that_has_the_focus_goes_out_of_sight_and_the_keys_still_step(show):
     trace = scoped()
     stepper = show(trace, step=0)

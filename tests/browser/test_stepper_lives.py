@@ -90,6 +90,7 @@ def test_a_trace_at_the_end_of_a_cell_opens_the_stepper_and_a_crash_does_not_sto
     at(stepper, 1)
 
 
+@pytest.mark.slow
 def test_a_reopened_notebook_steps_without_a_kernel_once_trusted_and_lists_the_steps_before(new_server, one_notebook, open_notebook):
     first = one_notebook([BROADCAST + "trace.show(step=2)"])
     first.run_all()
@@ -144,6 +145,7 @@ def test_a_stepper_inside_a_box_is_an_ordinary_widget_and_leaks_no_shortcut(one_
     at(stepper, 5)
 
 
+@pytest.mark.slow
 def test_the_colours_are_those_of_the_notebook_in_frame_and_widget_and_a_forced_theme_stays(open_notebook):
     code = "import tensorviz as tv\nx = tv.tensor([1.0, 2.0], requires_grad=True)\ntrace = (x * x).sum().backward()\n"
     book = open_notebook([code + "trace", "import ipywidgets\nipywidgets.VBox([trace.show()])", "trace.show(theme='light')"], height=2600)

@@ -340,19 +340,20 @@ def test_less_motion_is_respected(show):
     assert stepper.locator(".tv-handle").evaluate("e => getComputedStyle(e).transitionDuration") == "0s"
 
 
-HOSTILE = [
-    "<img src=x onerror=globalThis.ran=1>",
-    "</script><script>globalThis.ran=1</script>",
-    '"\'`onmouseover=globalThis.ran=1 x="',
-    "</title></svg></style><svg onload=globalThis.ran=1>",
-    "${globalThis.ran=1}\\u003c]]>&lt;&#60;",
-    "a\x00\x07\x1b[31m\ud800\n\t\u202e\u2028b",
-    "\u0634\u0628\u0643\u0629 \u05d0\u05d1\u05d2",
-    "x" * 50_000,
-]
+HOSTILE = {
+    "tag": "<img src=x onerror=globalThis.ran=1>",
+    "script": "</script><script>globalThis.ran=1</script>",
+    "quotes": '"\'`onmouseover=globalThis.ran=1 x="',
+    "svg": "</title></svg></style><svg onload=globalThis.ran=1>",
+    "template": "${globalThis.ran=1}\\u003c]]>&lt;&#60;",
+    "control": "a\x00\x07\x1b[31m\ud800\n\t\u202e\u2028b",
+    "right-to-left": "\u0634\u0628\u0643\u0629 \u05d0\u05d1\u05d2",
+    "long": "x" * 50_000,
+}
+DAILY = ("tag", "quotes", "long")
 
 
-@pytest.mark.parametrize("name", HOSTILE, ids=["tag", "script", "quotes", "svg", "template", "control", "right-to-left", "long"])
+@pytest.mark.parametrize("name", [pytest.param(text, id=kind, marks=() if kind in DAILY else pytest.mark.slow) for kind, text in HOSTILE.items()])
 def test_hostile_names_neither_run_nor_break_anything(show, name):
     """As a name, as a scope and as the title of the page, in every section and on every step; pages are watched for errors."""
     x = tv.tensor([1.0, 2.0], requires_grad=True, name=name)
