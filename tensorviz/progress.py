@@ -1,4 +1,4 @@
-"""Where long work stands, told as it goes: to a function, to a progress bar of the user's, or as a bar of text. Imports nothing of ours."""
+"""Where long work stands, told as it goes: to a function, to a progress bar of the user's, or as a bar of text. Imports argument checks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Protocol, TextIO, runtime_checkable
+
+from tensorviz.arguments import function
 
 WIDTH = 20
 PAUSE = 0.1
@@ -25,8 +27,8 @@ Told = Callable[[int, int], Any]
 Progress = Told | Bar | bool
 
 
-def teller(progress: Progress | None, done: str) -> Told | None:
-    """A function of (done, total) from what a user gave; None where nobody wants to hear. ``done``: what is said of a part that is.
+def teller(where: str, progress: Progress | None, done: str) -> Told | None:
+    """A function of (done, total) from what a user gave to ``where``; None where nobody wants to hear. ``done``: what is said of a part that is.
 
     >>> class Mine:
     ...     total, n = None, 0
@@ -34,7 +36,7 @@ def teller(progress: Progress | None, done: str) -> Told | None:
     ...     def update(self, n=1):
     ...         self.n += n
     >>> bar = Mine()
-    >>> tell = teller(bar, "checked")
+    >>> tell = teller("check", bar, "checked")
     >>> tell(3, 8), tell(8, 8), (bar.n, bar.total)
     (None, None, (8, 8))
     """
@@ -44,6 +46,7 @@ def teller(progress: Progress | None, done: str) -> Told | None:
         return Line(sys.stderr, done)
     if isinstance(progress, Bar):
         return _Fed(progress)
+    function(where, "progress", progress)
     return progress
 
 

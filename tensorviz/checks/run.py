@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tensorviz.arguments import function, number, shown, whole
+from tensorviz.arguments import number, shown, whole
 from tensorviz.checks.chance import undrawn
 from tensorviz.checks.differences import Ruler
 from tensorviz.checks.local import check_rules
@@ -20,7 +20,7 @@ from tensorviz.checks.subject import SMALL, Stopped, Subject, title, unwatched
 from tensorviz.checks.tally import Tally
 from tensorviz.engine.op import REGISTRY
 from tensorviz.errors import DTypeError, TensorvizError
-from tensorviz.progress import Bar, Progress, Told, teller
+from tensorviz.progress import Progress, Told, teller
 from tensorviz.trace import Trace, TraceData
 
 BUDGET = 2.0**18
@@ -89,10 +89,9 @@ def check(
     """
     if executor is not None and (isinstance(executor, type) or not callable(getattr(executor, "submit", None))):
         raise DTypeError(f"check: executor must be a concurrent.futures.Executor or None, got {shown(executor)}")
-    if not isinstance(progress, (bool, type(None), Bar)):
-        function("check", "progress", progress)
+    tell = teller("check", progress, "checked")
     subject = subject_of(trace, eps=eps, atol=atol, rtol=rtol, budget=budget, seed=seed)
-    return _checked(subject, _chosen(trace, nodes), executor, teller(progress, "checked"))
+    return _checked(subject, _chosen(trace, nodes), executor, tell)
 
 
 def check_soon(trace: Trace) -> CheckReport | None:

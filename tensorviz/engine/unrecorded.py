@@ -10,9 +10,8 @@ import numpy as np
 from tensorviz.engine.cuts import carry
 from tensorviz.engine.graph import NUMPY_1, constant
 from tensorviz.engine.mode import Place, current
-from tensorviz.engine.node import NO_PARAMS, Node, new_uid
+from tensorviz.engine.node import Node, fixed
 from tensorviz.engine.refusals import FAILURES
-from tensorviz.engine.run import blank_tensor
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 # One function for all ops of one operand and one for all of two, where a recorded result has a text of its own per op: written out as plainly, as both are as
 # hot. None stands for a call that has to go the long way: it is recorded, or does not fit.
 
-_array, _blank, _shared = np.ndarray, blank_tensor(), np.may_share_memory
+_array, _shared = np.ndarray, np.may_share_memory
 _FAILURES = (*FAILURES, AttributeError)
 """The last comes of a Tensor whose array is in the user's hands, and which has no node therefore."""
 
@@ -45,12 +44,7 @@ def alone(op: Op, result_of: Callable[..., Any], frame: FrameType, place: Place 
     if type(value) is _array and not value.shape:
         value = value[()]
     a.used = True
-    made = _blank()
-    made.plan = made.a = made.b = made.rare = made.total = made.own = None
-    made.needs_grad = made.used = False
-    made.params = NO_PARAMS
-    made.value = value
-    made.uid = new_uid()
+    made = fixed(value)
     made.place = place
     made.lasti = frame.f_lasti
     if cut:
@@ -103,12 +97,7 @@ def pair(op: Op, result_of: Callable[..., Any], frame: FrameType, place: Place |
         return None
     if type(value) is _array and not value.shape:
         value = value[()]
-    made = _blank()
-    made.plan = made.a = made.b = made.rare = made.total = made.own = None
-    made.needs_grad = made.used = False
-    made.params = NO_PARAMS
-    made.value = value
-    made.uid = new_uid()
+    made = fixed(value)
     made.place = place
     made.lasti = frame.f_lasti
     if a is None:

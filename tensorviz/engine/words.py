@@ -117,15 +117,15 @@ ON_THE_PACKAGE: dict[str, str] = {
 
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("axes", "dim", "dims"), ("axis",)),
-    **dict.fromkeys(("generator", "key", "random_state", "seed"), ("rng",)),
-    **dict.fromkeys(("grad", "grad_output", "seed", "v"), ("gradient",)),
+    **dict.fromkeys(("generator", "key", "random_state"), ("rng",)),
+    **dict.fromkeys(("grad", "grad_output", "v"), ("gradient",)),
     **dict.fromkeys(("in_channels", "in_dim", "input_dim", "input_size"), ("in_features", "in_channels")),
-    **dict.fromkeys(("keep_dims", "keepdim"), ("keepdims",)),
     **dict.fromkeys(("out_channels", "out_dim", "output_dim", "output_size", "units"), ("out_features", "out_channels")),
     "epsilon": ("eps",),
     "learning_rate": ("lr",),
     "negative_slope": ("slope",),
     "rate": ("p",),
+    "seed": ("gradient", "rng"),
     "use_bias": ("bias",),
 }  # fmt: skip
 """Arguments of other libraries, and what ours may be called: the first one that a function has."""
@@ -182,7 +182,7 @@ def refuse_arguments(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def words_of(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names of the arguments of a function."""
     code = getattr(function, "__code__", None)
-    return () if code is None else tuple([n for n in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if n not in ("self", "frame")])
+    return () if code is None else tuple([n for n in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if n != "self"])
 
 
 class Word:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from tensorviz.birth import Flags, born
 from tensorviz.bulk import finite
 from tensorviz.engine.op import REGISTRY
 from tensorviz.findings import Finding, Kind, finding
@@ -73,51 +73,26 @@ def _forward(data: TraceData, bad: list[bool]) -> Iterator[Finding]:
             )
             continue
         operands = [data.nodes[i].value for i in n.inputs]
-        for kind, born in _born(n, n.value, operands, operands):
-            at = _first(born)
+        for kind, here in _born(n, n.value, operands, operands):
+            at = _first(here)
             made = ", ".join(f"{slot} = {_element(v, n.shape, at)}" for slot, v in zip(n.slots, operands, strict=False))
             clean = "no operand is NaN" if kind == "nan" else "no operand is infinite"
             elsewhere = " there" if any(np.isnan(v).any() if kind == "nan" else not _finite(v) for v in operands) else ""
-            why = f"Born here: {n.op} gives {_told(born, kind)}; at {_place(at)} from {made}, while {clean}{elsewhere}.{_heirs(data, n)}"
+            why = f"Born here: {n.op} gives {_told(here, kind)}; at {_place(at)} from {made}, while {clean}{elsewhere}.{_heirs(data, n)}"
             remedy = FORWARD_REMEDIES.get(n.op, "Keep the operand inside the domain of the op.")
             if kind == "inf" and _overflows(data, n, at):
                 remedy = f"No operand is infinite and none is at a pole: the result is larger than {n.dtype} can hold (about {float(np.finfo(n.dtype).max):.2g}). Make its operands smaller, or compute with logarithms{'' if n.dtype == 'float64' else ', or in float64'}."
             chooser = _chooser(data, n)
-            if chooser and n.cotangent is not None and not np.any(n.cotangent[born]):
+            if chooser and n.cotangent is not None and not np.any(n.cotangent[here]):
                 why += f" Nothing was chosen from these elements: {_left_out(chooser)}."
                 remedy = UNTAKEN[chooser]
             yield finding(kind, "forward", n, why, remedy)
 
 
-Flags = npt.NDArray[np.bool_]
-
-
 def _born(n: TraceNode, made: Array, infinities: Sequence[Array], nans: Sequence[Array]) -> list[tuple[Kind, Flags]]:
-    """What is not finite in what a node made, without what it has from where it was made of: a NaN from one in ``nans``, an infinity from either.
-
-    Of an element-by-element op each element has its own past: a mask of -inf at one place explains no overflow at another. Any other op may have brought anything from anywhere.
-    """
+    """What is not finite in what a node made, without what it has from where it was made of."""
     op = REGISTRY.get(n.op)
-    if op is not None and op.elementwise:
-        try:
-            had_nan = _anywhere([np.isnan(v) for v in nans if v.dtype.kind == "f"], made.shape)
-            had_inf = had_nan | _anywhere([~np.isfinite(v) for v in infinities if v.dtype.kind == "f"], made.shape)
-        except ValueError:
-            pass  # a saved value of a shape of its own
-        else:
-            found: list[tuple[Kind, Flags]] = [("nan", np.isnan(made) & ~had_nan), ("inf", np.isinf(made) & ~had_inf)]
-            return [(kind, born) for kind, born in found if born.any()]
-    spoilt = any(np.isnan(v).any() for v in nans if v.dtype.kind == "f")
-    if np.isnan(made).any():
-        return [] if spoilt else [("nan", np.isnan(made))]
-    return [("inf", np.isinf(made))] if not spoilt and np.isinf(made).any() and all(_finite(v) for v in infinities) else []
-
-
-def _anywhere(flags: Sequence[Flags], shape: tuple[int, ...]) -> Flags:
-    found = np.zeros(shape, bool)
-    for f in flags:
-        found |= np.broadcast_to(f, shape)
-    return found
+    return [*born(made, infinities, nans, op is not None and op.elementwise)]
 
 
 _POLES = frozenset({"log", "log2", "log10", "log1p", "arctanh", "logsumexp"})
@@ -168,10 +143,10 @@ def _backward(data: TraceData) -> Iterator[Finding]:
     for step in data.steps:
         if step.kind != "accumulate" or step.share is None:
             continue
-        for kind, born in _born_in_rule(data, step.share):
+        for kind, here in _born_in_rule(data, step.share):
             if (step.share.consumer, kind) not in seen:
                 seen.add((step.share.consumer, kind))
-                yield _share_finding(data, step.share, kind, born)
+                yield _share_finding(data, step.share, kind, here)
         meeting = _meeting(step.share, step.before, step.after)
         if meeting is not None:
             n = data.nodes[step.node]
@@ -197,9 +172,9 @@ def _meeting(share: Share, before: Array | None, after: Array | None) -> Kind | 
     return "inf" if _finite(before) and _finite(share.value) else None
 
 
-def _share_finding(data: TraceData, share: Share, kind: Kind, born: Flags) -> Finding:
+def _share_finding(data: TraceData, share: Share, kind: Kind, here: Flags) -> Finding:
     n = data.nodes[share.consumer]
-    at = _first(born)
+    at = _first(here)
     formula = n.formulas[share.slot] if share.slot < len(n.formulas) and n.formulas[share.slot] else "its rule"
     g = _element(n.cotangent, share.local.shape, at) if n.cotangent is not None else ""
     culprits = [f"{name} = {text}" for name, value in n.saved.items() if (text := _suspect(value, share.local.shape, at))]

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from tensorviz.birth import born
 from tensorviz.bulk import finite
 from tensorviz.trace import Array, Trace, TraceNode
 from tensorviz.views.scale import is_finite
@@ -51,7 +52,8 @@ def _births(trace: Trace) -> list[tuple[int, Birth]]:
     for node, here in zip(trace.nodes, values, strict=True):
         forward: Strange = ""
         if here and not (here == "inf" and node.kind == "constant"):
-            forward = _news(node, node.value, [trace.nodes[i].value for i in node.inputs])
+            operands = [trace.nodes[i].value for i in node.inputs]
+            forward = _news(node, node.value, operands, operands)
         sends = edges.get(node.id, [])
         if forward or sends:
             sign = _sign(node.value) if forward == "inf" else 0
@@ -66,49 +68,27 @@ def born_backward(nodes: Sequence[TraceNode]) -> dict[int, list[tuple[Strange, s
         return edges
     for node in nodes:
         for share in node.shares:
-            sent = strange(share.local)
-            if not sent:
+            if not strange(share.local):
                 continue
             consumer = nodes[share.consumer]
-            nans = [np.where(np.isnan(v), np.nan, 0.0) for v in consumer.saved.values() if strange(v) == "nan"]  # their infinities explain nothing
-            if sent := _news(consumer, share.local, [_cotangent(consumer), *nans]):
+            g = _cotangent(consumer)
+            if sent := _news(consumer, share.local, [g], [g, *(v for v in consumer.saved.values() if strange(v) == "nan")]):
                 edges.setdefault(share.consumer, []).append((sent, share.edge))
     return edges
 
 
-def _news(node: TraceNode, made: Array, given: Sequence[Array]) -> Strange:
-    """What is in an array that a node made and not in what it was given, entry by entry where the op works so."""
+def _news(node: TraceNode, made: Array, infinities: Sequence[Array], nans: Sequence[Array]) -> Strange:
+    """The worst that is in an array that a node made and not in what it was given, entry by entry where the op works so."""
     from tensorviz.views.origins import ENTRYWISE
 
-    if node.op in ENTRYWISE:
-        try:
-            before = np.zeros(made.shape)
-            for array in given:
-                before = np.maximum(before, np.broadcast_to(_ranks(array), made.shape))
-        except ValueError:
-            pass  # a saved value of a shape of its own
-        else:
-            here = _ranks(made)
-            return _NAMED[int(np.max(here * (here > before), initial=0))]
-    found = strange(made)
-    return found if _worse(found, _worst([strange(array) for array in given])) else ""
-
-
-def _ranks(array: Array) -> Array:
-    """Per entry what ``_RANK`` says of it."""
-    return np.where(np.isnan(array), 2.0, np.where(np.isinf(array), 1.0, 0.0)) if array.dtype.kind == "f" else np.zeros(array.shape)
+    return _worst([kind for kind, _ in born(made, infinities, nans, node.op in ENTRYWISE)])
 
 
 _RANK: dict[Strange, int] = {"": 0, "inf": 1, "nan": 2}
-_NAMED: tuple[Strange, ...] = ("", "inf", "nan")
 
 
 def _worst(found: list[Strange]) -> Strange:
     return max(found, key=_RANK.__getitem__, default="")
-
-
-def _worse(here: Strange, given: Strange) -> bool:
-    return _RANK[here] > _RANK[given]
 
 
 def _cotangent(node: TraceNode) -> Array:

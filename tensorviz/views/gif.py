@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorviz.arguments import function
 from tensorviz.errors import MissingExtraError
-from tensorviz.progress import Bar, Progress, teller
+from tensorviz.progress import Progress, teller
 from tensorviz.trace import Array, Trace
 from tensorviz.views.animation import OPTIONS, PAUSE, animated
 from tensorviz.views.drawing_options import DrawingOptions
@@ -59,9 +58,7 @@ def to_gif(
     ``scale`` is in pixels per unit; None: so that a small graph fills a slide, and a large one is no wider than it.
     """
     refuse_unknown("to_gif", unknown, (*OPTIONS, "progress"))
-    if not isinstance(progress, (bool, type(None), Bar)):
-        function("to_gif", "progress", progress)
-    tell = teller(progress, "drawn")
+    tell = teller("to_gif", progress, "drawn")
     if steps is None:
         steps = next((s for s in GRANULARITIES if len(stops(trace, s, "to_gif")) <= MOST_FRAMES), GRANULARITIES[-1])
     drawing = DrawingOptions(palette, direction, engine, title, 1.0, legend, max_nodes, timeout)

@@ -89,6 +89,7 @@ X = tv.tensor([[1.0, 2.0]], requires_grad=True)
         (lambda: tv.nn.ReLU(3), "ReLU takes no arguments, got 1$"),
         (lambda: tv.nn.Softmax(dim=1), "Softmax takes no dim=: write axis="),
         (lambda: tv.nn.Dropout(rate=0.5), "Dropout takes no rate=: write p="),
+        (lambda: tv.nn.Dropout(seed=3), "Dropout takes no seed=: write rng="),
         (lambda: tv.optim.SGD([X], learning_rate=0.1), "SGD takes no learning_rate=: write lr="),
         (lambda: tv.optim.Adam([X], lr=0.1, maximize=True), "Adam takes no maximize=: run backward from -loss"),
     ],
